@@ -122,7 +122,7 @@ class Output:
         self._lines.put(None)
 
     def _write(self) -> None:
-        with suppress(OSError), self._file:  # when the editor has gone, its input ends, too
+        with suppress(OSError), self._file:  # when the editor is gone, its input ends too
             while (line := self._lines.get()) is not None:
                 if not isinstance(line, bytes):
                     line()

@@ -99,7 +99,7 @@ class EditorFiles:
             return None
         try:
             return self._ask(self._read(path))
-        except RpcError:  # it does not know the file, or it has gone
+        except RpcError:  # the editor does not know the file, or is gone
             return None
 
     def write(self, path: Path, text: str) -> str:

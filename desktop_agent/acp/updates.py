@@ -70,7 +70,7 @@ class Updates:
                 self._changes.setdefault(call_id, []).extend(changes)
                 return [await self._with_content(call_id, {}, "")]
             case ev.ToolCallFinished(result=result) if BACKGROUND_KEY in result.metadata:
-                return ()  # it is shown as one that goes on, until its sub-agent has ended
+                return ()  # it is shown as running until its sub-agent has ended
             case ev.ToolCallFinished() | ev.SubagentEnded():
                 call_id, result, state = event.call_id, event.result, event.state
                 self._output.pop(call_id, None)

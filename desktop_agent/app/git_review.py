@@ -209,7 +209,7 @@ def _image_on_disk(root: Path, path: str) -> FileImage | None:
     if state is None:
         return None
     image = state.image()
-    # git records no other mode bit than whether a file can be run.
+    # git records a single mode bit: whether a file can be run.
     return image if image.kind == "symlink" else replace(image, mode=0o755 if image.mode & 0o100 else 0o644)
 
 

@@ -83,7 +83,7 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
             name, mode = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))[descriptor]
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
-    if sys.platform == "win32":  # whose pipes and files would have the encoding of programs of before Unicode
+    if sys.platform == "win32":  # whose pipes and files would otherwise have a legacy encoding
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(encoding="utf-8")
@@ -97,7 +97,7 @@ def _followed(word: str) -> list[str]:
             return [os.fsdecode(unquote_to_bytes(rest.removeprefix("localhost")))]
         case "desktop-agent":
             place, _, session = rest.strip("/").partition("/")
-            # A web page can have such a link: it names a session, and can give no option.
+            # A web page can contain such a link, so it names a session and can pass no options.
             return ["--resume", session] if place == "session" and session.replace("-", "").isalnum() else [word]
         case _:
             return [word]

@@ -101,7 +101,7 @@ def add(args: argparse.Namespace, console: Console) -> None:
     else:
         agent, archive = agent_of_registry(args.file, args.name or "") if args.file else (_named(args, workspace), "")
         agents = (_with_options(agent, args),)
-    from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring  # with what it takes to sign in
+    from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring  # with what a sign-in needs
 
     refused = add_agents(_settings_file(), agents, ServerKeyring(tell=console.say))
     left_out = [f"{name}: {why}" for name, why in (*problems, *refused)]

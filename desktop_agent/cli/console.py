@@ -128,7 +128,7 @@ class TerminalLine:
     def write(self, line: str) -> None:
         """Write `line` over the previous one. An empty line makes room for other output."""
         if self.is_shown:
-            with suppress(OSError, ValueError):  # a terminal that has gone
+            with suppress(OSError, ValueError):  # the terminal is gone
                 self._terminal.write(f"\r\x1b[K{line}")
                 self._terminal.flush()
 

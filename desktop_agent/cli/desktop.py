@@ -78,7 +78,7 @@ def install(share: Path, program: Path) -> list[Path]:
 
     Raises `UsageError` for a program that no entry can name, and `StorageError`.
     """
-    if "%" in str(program):  # desktops look for it before they read `%%` as one sign
+    if "%" in str(program):  # desktops look for the file before they read `%%` as one sign
         raise UsageError(f"No menu can start {program}.", hint="Install it in a folder without a % in its name.")
     contents = {share / path: source.read_bytes() for path, source in _icons().items()}
     contents[share / ENTRY] = _ENTRY.format(program=_quoted(program), name=APP_NAME).encode()

@@ -104,7 +104,7 @@ def list_known(_args: argparse.Namespace, console: Console) -> None:
 def show_log(args: argparse.Namespace, console: Console) -> None:
     name: str = args.name
     kept: list[Path] = []
-    with suppress(ValueError):  # what names no server names no file either
+    with suppress(ValueError):  # a name that no server can have is no file's either
         stem = AppPaths.from_environment().logs / "mcp" / server_name({"name": name})
         kept = [path for path in (stem.with_name(f"{name}.old.log"), stem.with_name(f"{name}.log")) if path.is_file()]
     if not kept:

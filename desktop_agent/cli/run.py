@@ -94,7 +94,7 @@ class ProgressLine:
                 self._usage += usage
             case _:
                 return
-        if not isinstance(event, ev.TextDelta | ev.ThinkingDelta):  # of those come hundreds a second
+        if not isinstance(event, ev.TextDelta | ev.ThinkingDelta):  # there are hundreds of these a second
             self._draw()
 
     async def _tick(self) -> None:
@@ -149,7 +149,7 @@ class RunListener:
             self._console.line(encode_event(event))
         if not self._is_verbose:
             self.progress.note(event)
-            if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
+            if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what it waits for
                 self.say(f"! {event.title} {event.hint}".rstrip())
             return
         match event:

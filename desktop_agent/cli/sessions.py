@@ -219,7 +219,7 @@ def _repaired(catalog: SessionCatalog, session_id: SessionId) -> Repaired | None
     try:
         return repair(catalog, session_id)
     except SessionBusyError:
-        return None  # then it is only looked at, and that is said
+        return None  # then it is only checked, and the output says so
 
 
 def _report_document(report: Report, done: Repaired | None) -> JsonObject:

@@ -388,7 +388,7 @@ class SessionContext:
             max_tokens=lambda: self.limits.max_tokens or settings.current.model.max_tokens,
             known=app.known_model,
             hooks=self.hooks,
-            # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
+            # A provider's cache recognises the requests by this digest, so none of our ids leaves the machine.
             conversation=blake2b(self.id.encode(), digest_size=16).hexdigest(),
         )
 

@@ -93,7 +93,7 @@ def as_request_error(error: Exception) -> RequestError:
             phrase = HTTPStatus(error.status_code).phrase
             failure = Failure(code=phrase.lower().replace(" ", "_"), message=f"{phrase}.")
             return RequestError(error.status_code, failure, error.headers)
-        case _:  # a defect, which the server logs: what it says stays here, as it may hold anything
+        case _:  # a defect: the server logs it, and does not send its text, which may contain anything
             hint = "The server's standard error says more."
             return refusal(500, "internal", "The request failed.", hint=hint)
 

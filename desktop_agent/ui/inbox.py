@@ -254,7 +254,7 @@ class InboxRow(QWidget):
     wished = Signal(str)  # a `Wish`
     stepped = Signal(int)  # 1: to the row below; -1: above
     focused = Signal()  # or clicked
-    resized = Signal()  # what is in it wants another height
+    resized = Signal()  # its content needs another height
 
     def __init__(self, theme: Theme, item: InboxItem, now: datetime) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ def chosen_language(settings_file: Path) -> str:
         return SYSTEM
     try:
         chosen = tomllib.loads(content.decode()).get("ui", {}).get("language")
-    except (ValueError, AttributeError):  # a broken file, or a `ui` that is no table
+    except (ValueError, AttributeError):  # a broken file, or a `ui` that is not a table
         return SYSTEM
     name = chosen.lower() if isinstance(chosen, str) else ""
     return ENGLISH if name == ENGLISH else TRANSLATED.get(name, SYSTEM)

@@ -106,7 +106,7 @@ def hand_over(arguments: WindowArguments, paths: AppPaths, environ: Mapping[str,
         is_demo=arguments.is_demo,
         activation=environ.get(TOKEN, ""),
     )
-    with suppress(OSError):  # no window listens, or not any more
+    with suppress(OSError):  # no window is listening, or no longer
         return _answer_to(msgspec.json.encode(asked) + b"\n", place_of(paths, environ)) == ANSWER
     return False
 

@@ -120,7 +120,7 @@ def _told(text: str, place: str) -> str:
     written, _, rest = text.partition("\n")
     if re.search(r"^(?:Fatal|Windows fatal|Current thread) ", rest, re.MULTILINE):
         return rest
-    # It was killed: by the user or for want of memory, or together with the login session.
+    # It was killed: by the user, for lack of memory, or together with the login session.
     return f"{rest}It was killed, and left no stack.\n" if _SHOWN in rest and written == place else ""
 
 

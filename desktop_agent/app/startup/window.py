@@ -135,7 +135,7 @@ def _build_frame(arguments: WindowArguments, environ: Mapping[str, str] = os.env
     app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0], "-style", "fusion"])
     app.setApplicationName("desktop-agent")
     app.setApplicationDisplayName("Desktop Agent")
-    app.setDesktopFileName("desktop-agent")  # by which a desktop knows whose window it is
+    app.setDesktopFileName("desktop-agent")  # tells a desktop whose window it is
     paths = AppPaths.from_environment()
     install_language(app, paths.settings_file(environ))
     return Window(app, arguments, paths, environ)

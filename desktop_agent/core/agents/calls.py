@@ -196,7 +196,7 @@ def _is_usual(value: object) -> bool:
 def _inside(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return cast("dict[str, object]", value).values()
-    if isinstance(value, int) and abs(value) >= 2**63:  # what the journal cannot write is as good as too deep
+    if isinstance(value, int) and abs(value) >= 2**63:  # what the journal cannot write is treated as too deep
         return (value,)
     return cast("list[object]", value) if isinstance(value, list) else ()
 

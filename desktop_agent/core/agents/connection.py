@@ -58,7 +58,7 @@ _CAPABILITIES: Final[JsonObject] = {
     "auth": {"terminal": True},
     "elicitation": {"form": {}, "url": {}},
     "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
-    "_meta": {"terminal-auth": True},  # the older form of `auth.terminal`, for which some name their commands
+    "_meta": {"terminal-auth": True},  # the older form of `auth.terminal`: some agents name their commands only for it
 }
 
 

@@ -263,7 +263,7 @@ class HistoryFold:
         match event:
             case ev.Compacted(compaction_id=identifier, through_turn=through, summary=summary):
                 kept = [start for turn, start in self.starts.items() if turn > through]
-                # One through no turn only shortens results of the first: nothing stands before those.
+                # One that covers no turn only shortens results of the first turn: nothing comes before those.
                 end = kept[0].index if kept else len(self.items)
                 first = kept[0].beginning if kept else Beginning(event.seq, self._held())
                 compaction = Compaction(

@@ -48,7 +48,7 @@ def _plan(history: History, summarised: tuple[int, ...], shortened: tuple[CallId
     through = summarised[-1] if summarised else before.through_turn if before else 0
     if not summarised and not shortened:
         return None
-    # What was shortened stays so: showing it again would take the room back.
+    # What was shortened stays short: in full it would take up the room again.
     known = before.shortened if before is not None else frozenset[CallId]()
     return CompactionPlan(through, bool(summarised), (*sorted(known), *shortened))
 

@@ -291,7 +291,7 @@ class LspConnection:
         server, root = self.server, self._host.root.as_uri()
         synchronisation: JsonObject = {"didSave": True}
         params: JsonObject = {
-            "processId": None,  # in its sandbox, it could not find us by our number
+            "processId": None,  # in its sandbox, our process id means nothing
             "clientInfo": {"name": "Desktop Agent", "version": __version__},
             "rootUri": root,
             "workspaceFolders": [{"uri": root, "name": self._host.root.name}],

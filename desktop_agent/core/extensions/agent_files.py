@@ -175,7 +175,7 @@ def role_at(path: Path, parts: tuple[str, ...], source: Source) -> RoleFile:
         found = replace(found, body=found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)))
     full = source.full_name(":".join((*parts[:-1], name))) if source.plugin else name
     role = _role(full, description, found, real)
-    if source.origin == "person" and not source.plugin:  # what a project or a plugin says may start no program
+    if source.origin == "person" and not source.plugin:  # text of a project or a plugin must not start a program
         role = replace(role, agent=found.text("agent"))
     if role.agent and not problem and (role.only_reads or role.blocked_tools or role.tools is not None):
         problem = "an agent of another program cannot be kept to some tools"

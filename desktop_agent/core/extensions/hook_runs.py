@@ -234,7 +234,7 @@ class _Runner:
         output, errors = _Output(), _Output()
         try:
             child = await self._host.processes.start(command, output.take, errors.take, is_limited=True)
-        except (OSError, ValueError) as error:  # the latter for what can be no argument: a NUL in it
+        except (OSError, ValueError) as error:  # the latter for a NUL, which no argument can contain
             return _Run(hook=hook, state="not_started", answer=HookAnswer(reason=f"It could not be started: {error}"))
         try:
             output.belong_to(child)

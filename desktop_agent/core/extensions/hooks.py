@@ -153,7 +153,7 @@ def _read(path: Path, dialect: Dialect, scope: Scope, root: Path | None, secret_
         return FoundHooks()
     except HoldsSecretsError as error:
         return _refused(path, f"is not read for hooks: {error}")
-    except (OSError, RuntimeError) as error:  # the latter for links in a circle
+    except (OSError, RuntimeError) as error:  # the latter for circular links
         return _refused(path, f"cannot be read: {why_unread(error)}")
     if len(content) > LONGEST_FILE:
         return _refused(path, f"is larger than {LONGEST_FILE // 1024} KiB, so its hooks are not read")
@@ -258,7 +258,7 @@ def _hook(base: Hook, entry: object) -> Hook:
     command, matcher = text_in(values, key, is_needed=True), text_in(values, "matcher")
     if len(command) > _LONGEST_COMMAND:
         raise ValueError(f"its command is longer than {_LONGEST_COMMAND:,} characters")
-    if base.matcher:  # a moment of Cursor's: its pattern is for what the tool is called with, and narrows nothing here
+    if base.matcher:  # an event of Cursor's: its pattern is matched against arguments, so it narrows nothing here
         matcher = base.matcher
     if not _is_plain(matcher):
         try:

@@ -215,10 +215,10 @@ class InstructionReader:
             if known is not None and is_unchanged(stamp, known.stamp):
                 return known
             real = path.resolve(strict=True)
-        except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for what can be no path: a NUL in it
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for a NUL, which no path can contain
             self._known.pop((path, boundary), None)
             return None
-        except (OSError, RuntimeError) as error:  # no permission, or links in a circle
+        except (OSError, RuntimeError) as error:  # no permission, or circular links
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
             return _Content(None, path, problem=f"it cannot be read: {why_unread(error)}")
@@ -292,7 +292,7 @@ class OffList:
                 if mark:
                     self.marks[path] = mark
             else:
-                with suppress(ValueError):  # it is no glob, so it matches nothing
+                with suppress(ValueError):  # it is not a glob, so it matches nothing
                     is_free = "/" in text and not text.startswith(("/", "**/"))
                     self._globs.append(Glob(f"**/{text}" if is_free else text))
 

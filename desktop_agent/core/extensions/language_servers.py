@@ -245,7 +245,7 @@ def project_servers(root: Path, secret_at: SecretAt) -> FoundServers:
         return FoundServers()
     except HoldsSecretsError as error:
         return _refused(path, f"is not read: {error}")
-    except (OSError, RuntimeError) as error:  # the latter for links in a circle
+    except (OSError, RuntimeError) as error:  # the latter for circular links
         return _refused(path, f"cannot be read: {why_unread(error)}")
     if len(content) > _LONGEST_FILE:
         return _refused(path, f"is larger than {_LONGEST_FILE // 1024} KiB, so it is not read")

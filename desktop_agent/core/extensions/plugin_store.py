@@ -440,7 +440,7 @@ class Plugins:
     def starts(self, root: Path) -> bool:
         """Whether the plugin in a folder may start something now. Blocks.
 
-        No command in the sandbox can write to one that the user added, so the dates of its files are believed.
+        No command in the sandbox can write to one that the user added, so the dates of its files are trusted.
         """
         found = (one for one in self.look() if one.root == root and one.state == "on")
         return any(one.record is not None or one.files() for one in found)

@@ -363,7 +363,7 @@ class _Reader:
         """Return a path of the plugin without links. Raises `ValueError` for one that leads out of it."""
         try:
             path = (self._root / place).resolve()
-        except (OSError, RuntimeError) as error:  # the latter for links in a circle
+        except (OSError, RuntimeError) as error:  # the latter for circular links
             raise ValueError("it cannot be found") from error
         if not path.is_relative_to(self._root):
             raise ValueError("it leads out of the plugin")

@@ -76,9 +76,9 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
     for name in packages_of(parsed):
         files += (file for place in places for file in _entries_of(place, name))
     for pattern in filter(_is_pattern, names):
-        with suppress(OSError, ValueError, NotImplementedError, RecursionError):  # it is none, or a full path
+        with suppress(OSError, ValueError, NotImplementedError, RecursionError):  # it is not a pattern, or a full path
             files += islice(start.glob(re.sub(r"\*+", "*", pattern)), _MOST_MATCHES)
-    # What is not there is dropped first, because a line can have thousands of words.
+    # Missing files are dropped first, because a line can have thousands of words.
     there = filter(os.path.lexists, dict.fromkeys(files))
     inside = {path: file for file in there if (path := _inside(file, root, top))}
     found = {path: _mark_of(file) or "no file" for path, file in inside.items() if not file.is_dir()}  # as a pipe

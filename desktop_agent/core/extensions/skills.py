@@ -241,7 +241,7 @@ def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tupl
         top = source.folder.resolve(strict=True)
         if source.within is not None and not top.is_relative_to(source.within):
             return
-    except (OSError, RuntimeError):  # it is not there, or its links go in circles
+    except (OSError, RuntimeError):  # it is not there, or its links are circular
         return
     if source.plugin and (own := _named_itself(top, source)) is not None:
         yield own

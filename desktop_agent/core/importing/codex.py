@@ -107,7 +107,7 @@ class _Telling(Struct):
                 self.flush()
                 summary = text_in(payload, "message")
                 self.conversation.summarise(summary, at)
-                # A resumed session may have what was written before only here, with the summary as one of the messages.
+                # In a resumed session, the earlier messages may be only here, with the summary as one of them.
                 for item in objects_in(payload, "replacement_history"):
                     texts = words_in(item.get("content")) if text_in(item, "role") == "user" else []
                     self._typed |= {text: at for text in texts if not summary or summary not in text}

@@ -372,7 +372,7 @@ class Connection:
             await asyncio.wait({ended})
 
     def _failed(self, error: ServerError) -> None:
-        # A server that waits for the user is none that fails: it is tried again once the user has answered.
+        # A server that waits for the user has not failed: it is tried again once the user has answered.
         needs_sign_in = isinstance(error, SignInNeededError)
         is_untrusted = isinstance(error, NotTrustedError)
         failures = self.status.failures + (not needs_sign_in and not is_untrusted)
@@ -451,7 +451,7 @@ class ServerPool:
         connection = self._connections.get(key)
         if connection is None:
             connection = self._connections[key] = self._connection(definition, workspace)
-        connection.definition = definition  # its limits may be others than before
+        connection.definition = definition  # its limits may have changed
         self._users[key] = self._users.get(key, 0) + 1
 
         def give_back() -> None:

@@ -193,7 +193,7 @@ def _later_words(command: str) -> tuple[tuple[_Spoken, ...], ...]:
 def _sequences(segment: Segment) -> Iterator[tuple[Word, ...]]:
     yield segment.parts[1:]
     if segment.outer:
-        yield segment.outer[0][1:]  # the outermost has all others behind it
+        yield segment.outer[0][1:]  # the outermost contains all others
     yield tuple(redirection.target for redirection in segment.redirections)
     yield tuple(Word(value) for _, value in segment.assignments)
 

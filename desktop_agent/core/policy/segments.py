@@ -241,7 +241,7 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
         index += 1
     index += form.positionals
     words = rest[index:]
-    if any(not word.is_known for word in rest[:index]):  # `timeout $x ls`: there may be several words in it
+    if any(not word.is_known for word in rest[:index]):  # `timeout $x ls`: `$x` may be several words
         return Unwrapped(problem=f"words of `{name}` that are not known", words=words, is_beside=True)
     if name == "xargs" and words:
         replaced = _replaced_by_xargs(rest[:index])

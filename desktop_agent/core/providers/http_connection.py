@@ -126,7 +126,7 @@ class ApiConnection:
             raise httpx2.ConnectError(str(error), request=request) from error
         try:
             if not response.is_success:
-                # As UTF-8, whatever charset it names: some of Python's codecs, such as zlib, are no charsets.
+                # As UTF-8, whatever charset it names: some of Python's codecs, such as zlib, are not charsets.
                 text = (await response.aread()).decode(errors="replace").strip()
                 raise RefusedError(response.status_code, response.headers, text)
             yield response

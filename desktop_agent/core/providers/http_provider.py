@@ -61,7 +61,7 @@ class EventReader:
 
     def add(self, piece: bytes) -> Iterator[str]:
         """Yield the data of the events that end in `piece`. Raises `ProviderError` for one above `MAX_EVENT_BYTES`."""
-        # The second half of a line end that was cut in two is no line.
+        # The second half of a line end that was cut in two is not a line.
         begin = 1 if self._is_after_return and piece.startswith(b"\n") else 0
         self._is_after_return = piece.endswith(b"\r") if piece else self._is_after_return
         for part in piece[begin:].splitlines(keepends=True):
@@ -79,7 +79,7 @@ class EventReader:
                 yield self._taken()
                 self._size = len(part)
             self._data += value
-            if not whole and self._data:  # comments and empty lines count on: they must not come for ever
+            if not whole and self._data:  # comments and empty lines count as well: they must not come for ever
                 yield self._taken()
                 self._size = 0
 

@@ -234,7 +234,7 @@ class ProviderCatalog:
         """
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
-        vendor_of(model.provider)  # raises what says which there are
+        vendor_of(model.provider)  # raises an error that lists what there is
         account = await self.account_of(model)
         credential = _CurrentCredential(self, model, account)
         await credential.look_up()

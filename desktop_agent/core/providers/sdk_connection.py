@@ -326,7 +326,7 @@ class SdkConnection:
             try:
                 answer = await asyncio.wait_for(queue.get(), limit)
             except TimeoutError:
-                self.kill()  # nothing else ends a program that the SDK waits for
+                self.kill()  # nothing else would end a program that the SDK waits for
                 raise SdkFailedError("credentials", "finding them takes too long") from None
             limit = None  # from here on, the SDK keeps its own time limits
             match answer:

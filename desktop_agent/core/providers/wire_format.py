@@ -106,7 +106,7 @@ class WireFormat(ABC):
 
     def _encoded(self, request: ModelRequest, pictures: EncodedPictures, left_out: Collection[str]) -> bytes:
         encoded = pictures.encode(request.images)
-        # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
+        # Megabytes of pictures are put in at the end: the JSON encoder would hold up every other thread.
         token = token_hex(16)
         whole = self.body(request, {digest: f"{token}:{digest}" for digest in encoded})
         body = {name: value for name, value in whole.items() if name not in left_out}

@@ -513,7 +513,7 @@ def _git_folders(dot_git: Path) -> tuple[Path, ...]:
     try:
         named = dot_git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:").strip()
         folder = (dot_git.parent / named).resolve()
-        # A forged `.git` file must not open folders that are no worktree of a repository.
+        # A forged `.git` file must not open folders that are not worktrees of a repository.
         if not named or (folder / "gitdir").read_text().strip() != str(dot_git):
             return ()
         common = (folder / (folder / "commondir").read_text().strip()).resolve()

@@ -263,7 +263,7 @@ class AgentTerminals:
         box.access.require(tool)
         if box.access.is_dry_run:
             raise ToolError("dry-run: execution skipped")
-        # Without arguments it is a line for a shell: so most agents mean it.
+        # Without arguments it is a shell command line, as most agents mean it.
         words = (asked.command, *(asked.args or ()))
         line, told = (joined_words(words), line_of(words)) if asked.args else (asked.command, asked.command)
         env = {one.name: one.value for one in asked.env or ()}

@@ -307,7 +307,7 @@ class AgentTurn:
             cache_write_tokens=told.cached_write_tokens or 0,
             cost_usd=cost,
         )
-        # Of many requests: it does not measure the context, which the agent tells by itself.
+        # It covers many requests, so it does not measure the context, which the agent reports itself.
         await self._log.record(ev.UsageReported(turn=self._number, usage=usage, model=self._model, is_aside=True))
         await self._parts.spending.warn_of_unknown_price(self._number, usage, self._model)
 

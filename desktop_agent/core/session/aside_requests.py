@@ -90,7 +90,7 @@ class Retries:
             self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=False))
 
     def skip(self) -> None:
-        # They are given up before they have ended: a second call would find timeouts that cannot be changed any more.
+        # Forgotten before they have ended, because a second call would find timeouts that can no longer be changed.
         waits, self._waits = self._waits, set()
         for wait in waits:
             wait.reschedule(asyncio.get_running_loop().time())

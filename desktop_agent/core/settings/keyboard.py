@@ -43,7 +43,7 @@ def written_key(text: str, plain: tuple[str, ...] = ()) -> str:
 
     The first key must not type text, unless it is in `plain`. Raises `ValueError` with a reason for the user.
     """
-    # The comma behind one of several keys is no key.
+    # The comma after one of several keys is not a key.
     strokes = [_LAST_COMMA.sub("", stroke) for stroke in _BLANKS_INSIDE.sub("+", text).split()] or [""]
     if len(strokes) > _MOST_STROKES:
         raise ValueError(f"{text!r} is too long: no more than {_MOST_STROKES} keys one after the other")

@@ -156,7 +156,7 @@ class LiveSettings:
                 self._is_missed = False
                 return False
             if (stamp is None or stamp.size == 0) and not self._is_missed:
-                # An editor that is just saving: what was blocked must not be free for that moment.
+                # An editor may be saving right now: what was blocked must not be allowed for that moment.
                 self._is_missed = True
                 return False
             before = self._loaded

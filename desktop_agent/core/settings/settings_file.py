@@ -55,7 +55,7 @@ def remove_setting(path: Path, key: str) -> None:
     file = _Edited(path)
     try:
         section, name = file.place_of(key)
-    except ValueError:  # a section that is not there, and could not be: it has nothing to take out
+    except ValueError:  # there can be no such section, so there is nothing to remove
         return
     if name in section:
         del section[name]
@@ -68,7 +68,7 @@ def change_tables(
     """Let `change` edit the list of tables `key` in the file. Blocks. Raises like `save_setting` and `change`."""
     file = _Edited(path, called, mode)
     section, name = file.place_of(key)
-    if name not in section or section[name] == []:  # to a list without a table, which is a value, none can be added
+    if name not in section or section[name] == []:  # an empty list is a plain value, to which no table can be added
         section[name] = tomlkit.aot()
     tables = section[name]
     if not isinstance(tables, AoT):

@@ -175,7 +175,7 @@ def absolute(setting: Setting, value: object, base: Path) -> object:
                 return str((base / Path(str(value)).expanduser()).absolute())
             case _:
                 return value
-    except (OSError, RuntimeError) as error:  # the home of an unknown user, links in a circle
+    except (OSError, RuntimeError) as error:  # the home of an unknown user, circular links
         raise ValueError(f"{value!r} cannot be a path: {error}") from error
 
 
@@ -207,7 +207,7 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
         is_optional = isinstance(hint, UnionType)
         if isinstance(hint, UnionType):
             hint = next(option for option in get_args(hint) if option is not NoneType)
-        # Which choices there are may be data, such as the vendors of models: then the words for them are the choices.
+        # The choices may be data, such as the vendors of models: then they are shown as they are.
         choices = get_args(hint) if get_origin(hint) is Literal else tuple(about.words) if hint is str else ()
         yield Setting(
             key=f"{prefix}{item.name}",

@@ -417,7 +417,7 @@ class WorkspaceSettings:
             return
         file, trust = read_project(self.root), self._trust.read(self.root)
         if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
-            trust = self._project.trust  # what was answered holds on
+            trust = self._project.trust  # the earlier answer still holds
         items = (*found, *self._items_of(file))
         self._project = _Project(file, trust, stamps, items, self._project.tables)
 

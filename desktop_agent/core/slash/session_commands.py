@@ -170,7 +170,7 @@ async def model(invocation: Invocation, parts: CommandParts, controls: SessionCo
         raise UsageError("The name of the model is missing.", hint=f"Write `/model {provider}/NAME`.")
     chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
     if chosen.account and not chosen.is_agent and chosen.provider != DEMO:
-        (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises what says which there are
+        (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises an error that lists what there is
     done = await controls.perform(ops.SetMode(model=chosen))
     if done.notice is not None:
         return refusal(done.notice)

@@ -445,7 +445,7 @@ _STRENGTH: Final[Mapping[FolderMark, int]] = {"added": 1, "modified": 2, "confli
 def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
     try:
         return entry.is_dir(), entry.is_symlink()
-    except OSError:  # a link in a circle, or one that may not be followed
+    except OSError:  # a circular link, or one that must not be followed
         return False, True
 
 

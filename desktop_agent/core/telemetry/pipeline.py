@@ -114,7 +114,7 @@ def _otlp_exporters(address: str, environ: Mapping[str, str], health: Health) ->
     if not address.startswith(("http://", "https://")):
         raise ValueError("the address must begin with http:// or https://")
     base = address.rstrip("/")
-    # Through one to an http:// address, the proxy could read along.
+    # A proxy can read what is sent to an http:// address.
     proxy = proxy_for(base, environ) if base.startswith("https://") else None
     spans = OTLPSpanExporter(
         f"{base}/v1/traces", headers=_headers("TRACES", environ), timeout=TIMEOUT_S, session=exporter_session(proxy)

@@ -529,7 +529,7 @@ class Transcript(Struct):
         """Fold one event and return what it changed. Never raises for unexpected events."""
         if isinstance(event, ev.TextDelta | ev.ThinkingDelta | ev.ToolOutputDelta):
             return self.shown.apply(event)  # they come in great numbers, and only an entry grows
-        # Asking for the type spares most events of a long journal most of the questions that a `match` asks.
+        # Checking the type first spares most events of a long journal most of the tests of a `match`.
         kind = type(event)
         tool = self._tool_of(event) if kind in _OF_CALLS else None
         self.session.apply(event)

@@ -144,7 +144,7 @@ class ClusterWorkers:
 
         If this is cancelled, or this process ends, the task on the worker ends within a second.
         """
-        key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before: no result of another call is taken for it
+        key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before, so no other result is taken for it
         call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
         sent = json.dumps({**asdict(call), "task": asdict(task)})
         future = self._client.submit(run_task, sent, key=key, pure=False)
@@ -189,7 +189,7 @@ def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said by us
     if not address.startswith("tls:"):
         return None
-    # Our own environment has lost what looks like a key by now, such as the path of one.
+    # By now our own environment lacks whatever looks like a key, such as the path of one.
     config: Any = import_module("dask.config")  # its types are incomplete
     configured = config.collect(env=dict(environ))
     place = {"ca": "ca-file", "cert": "client.cert", "key": "client.key"}

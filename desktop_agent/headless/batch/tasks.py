@@ -42,7 +42,7 @@ class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def read_tasks(path: Path, check: Callable[[BatchTask], object]) -> tuple[BatchTask, ...]:
     """Return the tasks of a file. `check` raises `UsageError` for invalid options. Blocks. Raises `UsageError`."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")  # not at the line ends of Unicode: JSON may have them
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # not at Unicode's line ends, which JSON may contain
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The tasks {path} cannot be read: {error}.") from error
     tasks = tuple(_tasks_in(lines, path, check))

@@ -125,7 +125,7 @@ class _Remembered(TokenStorage):
     async def get_tokens(self) -> OAuthToken | None:
         if not self._request.challenge:
             return None
-        # No token, so none is sent; but the scopes, to be asked for together with those that the server wants.
+        # There is no token to send; but its scopes are requested together with those that the server wants.
         return OAuthToken(access_token="", scope=" ".join(sorted(self._request.granted)) or None)
 
     async def set_tokens(self, tokens: OAuthToken) -> None: ...
@@ -151,7 +151,7 @@ class OAuthClient(OAuthClientProvider):
 
     def _expected_issuer(self) -> str:
         if self.is_unasked and self.context.auth_server_url is None:
-            raise no_sign_in()  # before the application registers with somebody who may not be meant
+            raise no_sign_in()  # before the application registers with the wrong server
         return super()._expected_issuer()
 
     def _select_authorization_server(self, advertised: list[str]) -> str:

@@ -186,7 +186,9 @@ class SystemKeyStore:
 
     def _read(self, entry: str) -> str | None:
         backend = self._backend()
-        if _default_keyring(backend) == "missing":  # reading would have the user create it, and find nothing in it
+        if (
+            _default_keyring(backend) == "missing"
+        ):  # reading would ask the user to create it, only to find nothing in it
             return None
         return backend.get_password(SERVICE, entry)
 
@@ -325,9 +327,9 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
             return f"The keyring could not {verb} the key.", f"The details say why. {USE_ENVIRONMENT}"
 
 
-# Secrets that are longer than an entry of a keyring may be, kept in several. Windows takes 2,560 bytes an entry, in
-# UTF-16: 1,280 characters, and access tokens are longer. Each piece says which writing it belongs to and of how many it
-# is one, so pieces of two writings are never put together. All of it blocks, and raises `CredentialsError`.
+# Secrets that are too long for one entry of a keyring are kept in several. Windows takes 2,560 bytes an entry, in
+# UTF-16: 1,280 characters, and access tokens are longer. Each piece names the write it belongs to and the number of its
+# pieces, so pieces of two writes are never put together. All of it blocks, and raises `CredentialsError`.
 
 PIECE_CHARS = 1_000
 

@@ -50,7 +50,7 @@ class KeptSignIn:
         self._access = f"{name}/access"
         self._registration = f"{name}/registration"
         self._challenge = f"{name}/challenge"
-        digest = blake2b(name.encode(), digest_size=12).hexdigest()  # what a name has in it, a file may not
+        digest = blake2b(name.encode(), digest_size=12).hexdigest()  # names may contain what file names must not
         self.lock_path = data / "locks" / f"sign-in-{digest}.lock"
 
     def lock(self) -> AbstractAsyncContextManager[None]:
@@ -151,7 +151,7 @@ def _lock_at(path: Path) -> tuple[Callable[[], bool], Callable[[], None]]:
 
     try:
         make_private_folder(path.parent)
-        # Of no thread: taken in one, released in another.
+        # Not bound to a thread: taken in one, released in another.
         lock = FileLock(path, timeout=0, mode=PRIVATE_FILE, thread_local=False)
     except OSError as error:
         raise _unusable(path, error) from error
@@ -296,7 +296,7 @@ class RenewingSource:
             if current is None:
                 raise self._renewal.signed_out("no tokens are kept")
             if current.access == refused or not current.is_fresh(self._clock.now(), MARGIN):
-                # Cancelled before the answer, the new refresh token would be lost, and the old one is used up.
+                # Cancelling before the answer would lose the new refresh token, and the old one is used up.
                 current = await unhurried(self._renewed(current))
             self._tokens = current
             return current
@@ -319,7 +319,7 @@ class RenewingSource:
             if others is not None:
                 return others
             self._tokens, self._keep_at = None, None
-            with suppress(CredentialsError):  # that it is over is what the user must know
+            with suppress(CredentialsError):  # what matters to the user is that the sign-in is over
                 await self.kept.drop()
             raise
         self._tokens = tokens

@@ -107,7 +107,7 @@ def _has_infinity(value: object) -> bool:
         if isinstance(part, float):
             if math.isinf(part):
                 return True
-        # No call for texts and integers, which are the most: it would take longer than decoding.
+        # No call for texts and integers, which most values are: it would take longer than decoding.
         elif isinstance(part, dict | list) and _has_infinity(cast("object", part)):
             return True
     return False

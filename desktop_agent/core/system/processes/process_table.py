@@ -156,7 +156,7 @@ def _ask_psutil() -> Iterator[ProcessEntry]:
                 started=process.create_time(),
                 resident_bytes=resident_bytes(process),
             )
-        except (psutil.Error, OSError):  # Windows may refuse, or know the process no more
+        except (psutil.Error, OSError):  # Windows may refuse, or no longer know the process
             continue
 
 

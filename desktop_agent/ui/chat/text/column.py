@@ -450,7 +450,7 @@ class Column:
         return found
 
     def code_frames(self) -> list[tuple[int, QRect]]:
-        """Return index and header area of the fences with a laid-out beginning."""
+        """Return the index and header area of each fence whose beginning is laid out."""
         return [
             (index, QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap))
             for index, box in sorted(self._boxes.items())
