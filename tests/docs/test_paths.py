@@ -15,3 +15,19 @@ def test_every_path_that_a_document_names_exists(document: Path) -> None:
     assert paths
     missing = [path for path in paths if not any((base / path).exists() for base in (ROOT, PACKAGE, PACKAGE / "core"))]
     assert missing == []
+
+
+def test_a_name_without_a_folder_stands_in_the_folder_before_it() -> None:
+    rows = (ROOT / "docs" / "where-to-find-things.md").read_text(encoding="utf-8").splitlines()
+    checked, missing = 0, list[str]()
+    for row in rows:
+        folder = PACKAGE
+        for name in re.findall(r"`([\w./]+)`", row):
+            if "/" in name:
+                path = next(base / name for base in (PACKAGE, ROOT) if (base / name).exists())
+                folder = path if path.is_dir() else path.parent
+            elif name.endswith((".py", ".sh")):
+                checked += 1
+                missing += [] if (folder / name).exists() else [f"{name} in {folder}"]
+    assert checked > 30
+    assert missing == []
