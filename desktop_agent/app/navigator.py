@@ -249,10 +249,12 @@ class Navigator(Controller):
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, SystemClock().now())
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
-        prompt = demo_prompt()
-        self._panels.transcript.status.empty.set_examples([prompt])
-        if not self._panels.composer.text().strip():  # otherwise the user has already written something
-            self._panels.composer.set_text(prompt)
+        empty, composer = self._panels.transcript.status.empty, self._panels.composer
+        if composer.text().strip():  # the user has already written something
+            empty.set_examples([demo_prompt()])
+        else:
+            empty.introduce_demo()
+            composer.set_text(demo_prompt())
 
     async def show_session(self, session_id: str) -> bool:
         """Return False if the user chose something else meanwhile. A session that is open elsewhere is read-only."""

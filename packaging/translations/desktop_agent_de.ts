@@ -8529,6 +8529,10 @@
 <context>
     <name>EmptyState</name>
     <message>
+        <source>A project with a bug</source>
+        <translation>Ein Projekt mit einem Fehler</translation>
+    </message>
+    <message>
         <source>Ask a question about this folder, or ask for a change. You see every step and can undo it.</source>
         <translation>Fragen Sie etwas zu diesem Ordner, oder bitten Sie um eine Änderung. Sie sehen jeden Schritt und können ihn rückgängig machen.</translation>
     </message>
@@ -8539,6 +8543,10 @@
     <message>
         <source>Find a bug and fix it, with a test</source>
         <translation>Finde einen Fehler und behebe ihn, mit einem Test</translation>
+    </message>
+    <message>
+        <source>Send the message below: a scripted model finds the bug and fixes it. The tools, the changes and the undo are real.</source>
+        <translation>Senden Sie die Nachricht unten: Ein Modell nach Drehbuch findet den Fehler und behebt ihn. Werkzeuge, Änderungen und das Rückgängigmachen sind echt.</translation>
     </message>
     <message>
         <source>What shall we work on?</source>
@@ -15403,7 +15411,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         </translation>
     </message>
     <message numerus="yes">
-        <source>Show %n results more</source>
+        <source>Show %n more results</source>
         <translation>
             <numerusform>%n weiteres Ergebnis anzeigen</numerusform>
             <numerusform>%n weitere Ergebnisse anzeigen</numerusform>
@@ -15740,7 +15748,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         </translation>
     </message>
     <message numerus="yes">
-        <source>… %n lines more</source>
+        <source>… %n more lines</source>
         <translation>
             <numerusform>… noch %n Zeile</numerusform>
             <numerusform>… noch %n Zeilen</numerusform>

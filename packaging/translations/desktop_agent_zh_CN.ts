@@ -8502,6 +8502,10 @@
 <context>
     <name>EmptyState</name>
     <message>
+        <source>A project with a bug</source>
+        <translation>一个有错误的项目</translation>
+    </message>
+    <message>
         <source>Ask a question about this folder, or ask for a change. You see every step and can undo it.</source>
         <translation>就此文件夹提问，或请求更改。您能看到每一步，并可随时撤销。</translation>
     </message>
@@ -8512,6 +8516,10 @@
     <message>
         <source>Find a bug and fix it, with a test</source>
         <translation>找到一个缺陷并修复，附带测试</translation>
+    </message>
+    <message>
+        <source>Send the message below: a scripted model finds the bug and fixes it. The tools, the changes and the undo are real.</source>
+        <translation>发送下面的消息：脚本模型会找到错误并修复它。工具、更改和撤销都是真实的。</translation>
     </message>
     <message>
         <source>What shall we work on?</source>
@@ -15331,7 +15339,7 @@ The files in {1} stay as they are.</source>
         </translation>
     </message>
     <message numerus="yes">
-        <source>Show %n results more</source>
+        <source>Show %n more results</source>
         <translation>
             <numerusform>再显示 %n 个结果</numerusform>
         </translation>
@@ -15665,7 +15673,7 @@ The files in {1} stay as they are.</source>
         </translation>
     </message>
     <message numerus="yes">
-        <source>… %n lines more</source>
+        <source>… %n more lines</source>
         <translation>
             <numerusform>…还有 %n 行</numerusform>
         </translation>

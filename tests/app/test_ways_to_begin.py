@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.memory_keyring import HeldKeyring, use_keyring
+from tests.parts import visible_texts
 from tests.still_running import still_running
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -18,6 +19,9 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
         assert bar.workspace_button.text() == "pagination ▾"
         assert bar.demo_label.isVisible()
         assert user.composer.text().startswith("One of the tests fails")
+        empty = user.window.panels.transcript.status.empty
+        assert any("Send the message below" in text for text in visible_texts(empty))
+        assert not any(button.isVisible() for button in empty.findChildren(QPushButton)), "it is in the field already"
         assert user.find(QWidget, "onboardingDialog") is None
         await user.until_true(lambda: "fix/off-by-one" in bar.branch_button.text(), "the branch is shown")
 

@@ -204,7 +204,7 @@ class WebResultsBody(ToolBody):
         hidden = len(_pages(self.row)) - SHOWN_PAGES
         if hidden <= 0:
             return None
-        more = entry_words.counted(hidden, "Show %n result more", "Show %n results more")
+        more = entry_words.counted(hidden, "Show %n more result", "Show %n more results")
         return Bar("", self.tr("Show fewer") if _ALL in self.row.opened else more)
 
     def on_bar_clicked(self) -> None:

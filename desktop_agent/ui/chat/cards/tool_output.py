@@ -189,7 +189,7 @@ class PrintedBody(ToolBody):
         is_stored = entry.result is not None and entry.result.output is not None
         if not hidden and not shown.cut_lines and not is_stored:
             return None
-        more = entry_words.counted(hidden, "… %n line more", "… %n lines more") if hidden else ""
+        more = entry_words.counted(hidden, "… %n more line", "… %n more lines") if hidden else ""
         cut = entry_words.cut_lines(shown.cut_lines, shown.cut_chars)
         return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
 

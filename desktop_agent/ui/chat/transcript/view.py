@@ -84,9 +84,8 @@ class EmptyState(QWidget):
     def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
         self._actions = actions
-        hint = self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it.")
-        self._title = make_label(self.tr("What shall we work on?"), role="title", parent=self)
-        self._hint = make_label(hint, role="secondary", parent=self, wraps=True)
+        self._title = make_label("", role="title", parent=self)
+        self._hint = make_label("", role="secondary", parent=self, wraps=True)
         for words in (self._title, self._hint):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._buttons: dict[QPushButton, str] = {}
@@ -96,7 +95,23 @@ class EmptyState(QWidget):
         )
         self.set_examples((explain, find, self.tr("Write a README for this folder")))
 
+    def introduce_demo(self) -> None:
+        """Point to the message in the field, instead of to examples."""
+        self.set_examples(())
+        self._title.setText(self.tr("A project with a bug"))
+        self._hint.setText(
+            self.tr(
+                "Send the message below: a scripted model finds the bug and fixes it. The tools, the changes and the "
+                "undo are real."
+            )
+        )
+        self._arrange()
+
     def set_examples(self, examples: Sequence[str]) -> None:
+        self._title.setText(self.tr("What shall we work on?"))
+        self._hint.setText(
+            self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it.")
+        )
         for button in self._buttons:
             button.deleteLater()
         self._buttons = {QPushButton(self): example for example in examples}

@@ -144,5 +144,5 @@ def test_anything_but_a_web_address_leads_nowhere(stage: Stage, link: object) ->
 def test_five_are_shown_and_the_others_on_demand(stage: Stage) -> None:
     pages = [{"title": f"page {number}", "link": f"https://example.org/{number}"} for number in range(8)]
     assert len(unfolded(stage, web_search(*pages))) == 5
-    stage.button("Show 3 results more").click()
+    stage.button("Show 3 more results").click()
     assert len(stage.widget(0).column.text.blocks) == 8
