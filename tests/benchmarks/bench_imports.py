@@ -1,4 +1,4 @@
-"""The imports of a command that does next to nothing.
+"""The imports of a command that does next to nothing, and of a turn.
 
 The yardstick is `python -c "import pydantic"`, in turns. Compared is processor time, the best of seven, which other
 programs hardly change. Compiled modules are kept, as in an installation.
@@ -15,6 +15,8 @@ from typing import Final
 import pytest
 
 from tests.benchmarks.floors import children_s
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
 ROUNDS: Final = 7
 LIMITS: Final = {
@@ -24,12 +26,20 @@ LIMITS: Final = {
     "changes list": 2.5,
     "tools list": 4.0,
     "run --provider demo --prompt /help": 6.0,
+    "run --provider anthropic --prompt Hi": 9.0,
 }
 YARDSTICK: Final = "yardstick: python -c `import pydantic`"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say what a child took")
-def test_a_command_costs_little_more_than_its_imports(tmp_path: Path) -> None:
+def test_a_command_costs_little_more_than_its_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-0123456789")
+    with serve(*[reply(text("Hi."))] * (ROUNDS + 1)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        measure(tmp_path)
+
+
+def measure(tmp_path: Path) -> None:
     run("-m", "desktop_agent", "run", "--provider", "demo", "--prompt", "hello", folder=tmp_path)
     listed = json.loads(run("-m", "desktop_agent", "sessions", "list", "--json", folder=tmp_path))
     session_id = str(listed["sessions"][0]["id"])
