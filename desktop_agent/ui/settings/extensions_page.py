@@ -295,12 +295,12 @@ class ExtensionsPage(Page):
                 "new, and the review marks it. They run in the sandbox."
             ),
         }
-        self._cost = Note("", object_name="extensionsCost")
+        self._cost, self._missing = Note("", object_name="extensionsCost"), Note("", object_name="serversMissing")
         self.column.addWidget(Note(about[self.kind]))
         yield from self.add_rows(settings_of(self.kind, (f"{self.kind}.off",)))
         self._problems = Note("", "warning", object_name="extensionProblems")
         self._empty = Note("", object_name="extensionsEmpty")
-        parts = (self._cost, self._problems, self._empty, self._cards.column, STRETCH)
+        parts = (self._cost, self._problems, self._empty, self._cards.column, self._missing, STRETCH)
         add_parts(self.column, Space.XS, *parts)
 
     def show_extensions(self, view: ExtensionsView) -> None:
@@ -310,7 +310,8 @@ class ExtensionsPage(Page):
         self._cards.show(view.items, self)
         cost = self.tr("Their list takes about {0} tokens of each request.").format(f"{view.tokens:,}")
         missing = self.tr("Supported, but not installed: {0}.").format(", ".join(view.missing))
-        show_text(self._cost, cost if view.tokens else missing if view.missing else "")
+        show_text(self._cost, cost if view.tokens else "")
+        show_text(self._missing, missing if view.missing else "")
         show_text(self._problems, "\n".join(map(drawn, view.problems)))
         empty = {
             "skills": self.tr(

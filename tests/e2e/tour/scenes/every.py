@@ -4,6 +4,7 @@ from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.scenes.agents import AGENTS
 from tests.e2e.tour.scenes.background import BACKGROUND
 from tests.e2e.tour.scenes.brought import BROUGHT
+from tests.e2e.tour.scenes.checking import CHECKING
 from tests.e2e.tour.scenes.committing import COMMITTING
 from tests.e2e.tour.scenes.demo import START, TURNS
 from tests.e2e.tour.scenes.dialogs import DIALOGS
@@ -36,6 +37,7 @@ SCENES: Mapping[str, Scene] = {
     "background": BACKGROUND,
     "extended": EXTENDED,
     "brought": BROUGHT,
+    "checking": CHECKING,
     "agents": AGENTS,
     "subagents": SUBAGENTS,
     "history": HISTORY,
