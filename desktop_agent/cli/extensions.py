@@ -236,15 +236,20 @@ def add_plugin(args: argparse.Namespace, console: Console) -> int:
     try:
         lines = _plugin_lines(staged.plugin)
         lines += [f"  left out (leads out of the plugin, or is not a file): {place}" for place in staged.left_out]
-        is_added = not args.dry_run and (args.yes or is_confirmed(console, lines, f"Add {staged.plugin.name}?"))
+        verb = "Update" if staged.replaces else "Add"
+        if staged.is_current:
+            console.result({**_about_plugin(staged.plugin), "added": False}, f"{staged.plugin.name} is up to date.")
+            return 0
+        is_added = not args.dry_run and (args.yes or is_confirmed(console, lines, f"{verb} {staged.plugin.name}?"))
         if is_added:
             store.add(staged)
     finally:
         store.discard(staged)
     if not is_added and not args.dry_run:
-        console.say("Nothing was added.")
+        console.say("Nothing was changed." if staged.replaces else "Nothing was added.")
         return 1
-    head = f"{staged.plugin.name} is added. It brings:" if is_added else f"{staged.plugin.name} would bring:"
+    done = "updated" if staged.replaces else "added"
+    head = f"{staged.plugin.name} is {done}. It brings:" if is_added else f"{staged.plugin.name} would bring:"
     document: JsonObject = {**_about_plugin(staged.plugin), "added": is_added, "left_out": list(staged.left_out)}
     document |= {"source": staged.record.source, "commit": staged.record.commit, "digest": staged.record.digest}
     console.result(document, "\n".join([head, *lines]))

@@ -454,7 +454,7 @@ def _add_plugins(commands: Commands) -> None:
         commands, "plugins", "Add and remove plugins, which bundle skills, sub-agents, hooks and MCP servers."
     )
     command(actions, "list", "List the plugins of a folder and yours, and what each brings and starts.", "plugins list")
-    summary = "Show what a plugin brings and starts, then add a copy. Nothing runs before you agree."
+    summary = "Show what a plugin brings and starts, then add a copy, or update it. Nothing runs before you agree."
     add = command(actions, "add", summary, "plugins add https://github.com/obra/superpowers", "SOURCE")
     add.add_argument("--folder", default="", metavar="DIR", help="the folder of the plugin in the source")
     add.add_argument("--yes", action="store_true", help="add it without asking")

@@ -11386,6 +11386,14 @@
         <translation>{0} entfernen, mit allem, was seine Programme gespeichert haben?</translation>
     </message>
     <message>
+        <source>Update the plugin {0}</source>
+        <translation>Das Plugin {0} aktualisieren</translation>
+    </message>
+    <message>
+        <source>Update…</source>
+        <translation>Aktualisieren …</translation>
+    </message>
+    <message>
         <source>Use the plugin {0}</source>
         <translation>Das Plugin {0} verwenden</translation>
     </message>
@@ -11419,6 +11427,18 @@
     <message>
         <source>Subfolder of the plugin</source>
         <translation>Unterordner des Plugins</translation>
+    </message>
+    <message>
+        <source>Update</source>
+        <translation>Aktualisieren</translation>
+    </message>
+    <message>
+        <source>Update {0}</source>
+        <translation>{0} aktualisieren</translation>
+    </message>
+    <message>
+        <source>{0} is up to date.</source>
+        <translation>{0} ist auf dem neuesten Stand.</translation>
     </message>
     <message>
         <source>Folder or address of the plugin</source>

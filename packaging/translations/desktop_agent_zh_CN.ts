@@ -11351,6 +11351,14 @@
         <translation>要移除 {0} 及其程序保存的内容吗？</translation>
     </message>
     <message>
+        <source>Update the plugin {0}</source>
+        <translation>更新插件 {0}</translation>
+    </message>
+    <message>
+        <source>Update…</source>
+        <translation>更新…</translation>
+    </message>
+    <message>
         <source>Use the plugin {0}</source>
         <translation>使用插件 {0}</translation>
     </message>
@@ -11384,6 +11392,18 @@
     <message>
         <source>Subfolder of the plugin</source>
         <translation>插件的子文件夹</translation>
+    </message>
+    <message>
+        <source>Update</source>
+        <translation>更新</translation>
+    </message>
+    <message>
+        <source>Update {0}</source>
+        <translation>更新 {0}</translation>
+    </message>
+    <message>
+        <source>{0} is up to date.</source>
+        <translation>{0} 已是最新。</translation>
     </message>
     <message>
         <source>Folder or address of the plugin</source>

@@ -80,6 +80,29 @@ def test_a_plugin_that_changed_is_let_in_again_as_it_is_shown(line: CommandLine,
     assert states(line) == {"demo": "on"}
 
 
+def test_adding_a_plugin_again_updates_it_and_keeps_what_it_stored(line: CommandLine, source: str) -> None:
+    line.done("plugins", "add", source, "--yes")
+    [plugin] = line.done("plugins", "list", "--json").json["plugins"]
+    stored = put(Path(plugin["path"]).parent / "data", {"notes.txt": "kept"}) / "notes.txt"
+    assert "demo is up to date." in line.done("plugins", "add", source).out
+    put(Path(source), {".mcp.json": {"mcpServers": {"new": {"command": "new-server"}}}})
+    asked = line("plugins", "add", source)
+    assert (asked.code, "server new: new-server" in asked.err) == (2, True)
+    assert "demo is updated. It brings:" in line.done("plugins", "add", source, "--yes").out
+    [plugin] = line.done("plugins", "list", "--json").json["plugins"]
+    assert plugin["state"] == "on"
+    assert plugin["brings"]["servers"] == ["new: new-server"]
+    assert stored.read_text() == "kept"
+
+
+def test_a_plugin_from_elsewhere_does_not_take_the_place_of_another(line: CommandLine, source: str) -> None:
+    line.done("plugins", "add", source, "--yes")
+    other = claude_plugin(Path(source).with_name("other"), {"check.sh": "true\n"})
+    refused = line("plugins", "add", str(other), "--yes")
+    assert (refused.code, "There is a plugin named demo already." in refused.err) == (2, True)
+    assert states(line) == {"demo": "on"}
+
+
 def test_a_projects_plugin_is_in_the_one_question_about_the_project(line: CommandLine, tmp_path: Path) -> None:
     claude_plugin(tmp_path / "app" / ".agents" / "plugins" / "demo")
     assert states(line) == {"demo": "waiting"}

@@ -1,4 +1,4 @@
-"""Actions on plugins in the settings: show, fetch to look at, add, allow again, and remove."""
+"""Actions on plugins in the settings: show, fetch to look at, add, update, allow again, and remove."""
 
 import asyncio
 from collections.abc import Callable
@@ -82,7 +82,9 @@ class PluginControl(Controller):
             return
         self._staged = staged
         view = await asyncio.to_thread(_view_of, staged.plugin, str(staged.folder))
-        self._page.show_staged(StagedPluginView(plugin=view, left_out=staged.left_out))
+        left_out, is_update = staged.left_out, bool(staged.replaces)
+        shown = StagedPluginView(plugin=view, left_out=left_out, is_update=is_update, is_current=staged.is_current)
+        self._page.show_staged(shown)
 
     def _show_problem(self, error: AgentError) -> None:
         if self._page is not None:
@@ -140,6 +142,8 @@ def _standing_view(one: StandingPlugin) -> PluginView:
     return replace(
         view,
         place=place,
+        source=record.source if record is not None else "",
+        inside=record.inside if record is not None else "",
         detail=f"{place} {record.commit}".strip() if record is not None else str(one.root),
         state=one.state,
         reason=one.reason,

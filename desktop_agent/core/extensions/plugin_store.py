@@ -64,6 +64,10 @@ class PluginRecord(Struct, frozen=True, kw_only=True):
     digest: Digest
     """Of the files that the user saw and allowed."""
 
+    def is_of(self, other: "PluginRecord") -> bool:
+        """Whether both came from the same place."""
+        return (self.source, self.inside) == (other.source, other.inside)
+
 
 class AddedPlugin(Struct, frozen=True, kw_only=True):
     folder: Path
@@ -83,6 +87,12 @@ class StagedPlugin(Struct, frozen=True, kw_only=True):
     record: PluginRecord
     left_out: tuple[str, ...] = ()
     """Links that lead out of it, and what is neither a file nor a folder."""
+    replaces: Digest = ""
+    """The digest of the files that it replaces: those of a plugin of its name, added from the same place."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.record.digest == self.replaces
 
 
 # --- the files of a plugin ------------------------------------------------------------------------------------------
@@ -312,19 +322,30 @@ class PluginStore:
             where = f"{record.source}, {record.inside}" if record.inside else record.source
             raise UsageError(f"{named(where)} cannot be added as a plugin: {why_unread(error)}.") from error
         shutil.rmtree(folder / "fetched", ignore_errors=True)
-        return StagedPlugin(folder=folder, plugin=plugin, record=record, left_out=left_out)
+        same = (one for one in self.added() if one.folder.name == plugin.name and one.record.is_of(record))
+        replaces = next((one.digest for one in same), "")
+        return StagedPlugin(folder=folder, plugin=plugin, record=record, left_out=left_out, replaces=replaces)
 
     def add(self, staged: StagedPlugin) -> None:
-        """Add a reviewed copy. Raises `UsageError` if its name is taken, and `StorageError`."""
+        """Add a reviewed copy, or update the plugin that was added from the same place, which keeps what it stored.
+
+        Raises `UsageError` if a plugin from elsewhere has its name, and `StorageError`.
+        """
         name = staged.plugin.name
         target = real_path(self._folder) / name
         with storage_error("The plugin could not be added.", path=target):
             if self._trees.digest(staged.folder / _FILES) != staged.record.digest:
                 raise UsageError("The copy changed after it was shown, so it was not added.")
-            if (target / _RECORD).exists():
+            if not (target / _RECORD).exists():
+                staged.folder.rename(target)
+                return
+            if not self.named(name).record.is_of(staged.record):
                 hint = f"Remove it first: `desktop-agent plugins remove {name}`."
                 raise UsageError(f"There is a plugin named {name} already.", hint=hint)
-            staged.folder.rename(target)
+            # The record comes last: until then the new files count as changed, and start nothing.
+            (target / _FILES).rename(staged.folder / ".before")
+            (staged.folder / _FILES).rename(target / _FILES)
+            (staged.folder / _RECORD).replace(target / _RECORD)
 
     def discard(self, staged: StagedPlugin) -> None:
         shutil.rmtree(staged.folder, ignore_errors=True)

@@ -95,6 +95,10 @@ class PluginCard(QFrame):
             accessible_name=self.tr("Allow the plugin {0} as it is now").format(plugin.title),
         )  # fmt: skip
         self._answer = answer_button(plugin.title, partial(page.section_wanted.emit, "project"))
+        self._update = compact_button(
+            self.tr("Update…"), "updatePluginButton", clicked=self._on_update,
+            accessible_name=self.tr("Update the plugin {0}").format(plugin.title),
+        )  # fmt: skip
         self._removal = Removal(
             "removePluginButton",
             "reallyRemovePluginButton",
@@ -106,7 +110,7 @@ class PluginCard(QFrame):
         )
         name = make_label(plugin.title, role="strong", is_plain=True)
         head = hbox(self._switch, name, self._version, (self._place, 1), spacing=Space.S)
-        row = hbox(self._renew, *self._removal.parts, STRETCH, spacing=Space.S)
+        row = hbox(self._renew, self._update, *self._removal.parts, STRETCH, spacing=Space.S)
         foot = hbox((self._state, 1), self._answer, spacing=Space.S)
         parts = (self._about, self._contents, foot, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
@@ -145,17 +149,21 @@ class PluginCard(QFrame):
         plugin, is_asking = self._plugin, self._removal.is_asking
         self._answer.setVisible(plugin.state == "waiting")
         self._renew.setVisible(plugin.state == "changed" and not is_asking)
+        self._update.setVisible(bool(plugin.source) and not is_asking)
         self._removal.button.setVisible(plugin.is_mine and not is_asking)
 
     def _on_switch(self) -> None:
         self._page.switch(self._plugin.title, is_on=self._switch.isChecked())
+
+    def _on_update(self) -> None:
+        self._page.begin(self._plugin)
 
     def _on_renew(self) -> None:
         self._page.plugin_actions.renew(self._plugin.title, self._plugin.digest)
 
 
 class PluginForm(AddingForm):
-    """Asks where a plugin is, shows what it would bring and start, and then adds it."""
+    """Asks where a plugin is, shows what it would bring and start, and then adds or updates it."""
 
     def __init__(self, theme: Theme, button: QPushButton, actions: PluginActions) -> None:
         super().__init__("pluginProblem", button)
@@ -169,7 +177,8 @@ class PluginForm(AddingForm):
         self._browse = make_button(self.tr("Choose…"), "choosePluginButton", clicked=self._on_browse)
         self._browse.setAccessibleName(self.tr("Choose the folder of the plugin"))
         self._look = make_button(self.tr("Show what it brings"), "stagePluginButton", clicked=self.confirm)
-        self._add = make_button(self.tr("Add"), "confirmAddPluginButton", clicked=self._on_add)
+        self._add = make_button("", "confirmAddPluginButton", clicked=self._on_add)
+        self._heading = make_label("", role="strong")
         self._title = make_label("", role="strong", is_plain=True)
         self._about, self._contents = Note("", "text"), PluginContents(theme)
         cancel = make_button(self.tr("Cancel"), "cancelAddPluginButton", clicked=self.cancelled.emit)
@@ -178,7 +187,7 @@ class PluginForm(AddingForm):
             line.textEdited.connect(self._on_edited)
         self.cancelled.connect(actions.discard)
         vbox(
-            make_label(self.tr("New plugin"), role="strong"),
+            self._heading,
             field_row(self.tr("From"), hbox((self._source, 1), self._browse, spacing=Space.S)),
             field_row(self.tr("Subfolder"), self._inside),
             field_row("", self._title, self._about, self._contents, self._busy, self.problem),
@@ -187,12 +196,17 @@ class PluginForm(AddingForm):
             spacing=Space.M,
         )
 
-    def begin(self) -> None:
-        self._source.clear()
-        self._inside.clear()
+    def begin(self, plugin: PluginView | None = None) -> None:
+        """Ask for a new plugin, or look at what an added one has become."""
+        self._source.setText(plugin.source if plugin is not None else "")
+        self._inside.setText(plugin.inside if plugin is not None else "")
+        title = self.tr("New plugin") if plugin is None else self.tr("Update {0}").format(plugin.title)
+        self._heading.setText(title)
         self._forget()
         self.enter()
         self._source.setFocus()
+        if plugin is not None:
+            self.confirm()
 
     def confirm(self) -> None:
         """Show what the plugin would bring."""
@@ -210,6 +224,10 @@ class PluginForm(AddingForm):
             show_text(self.problem, staged.problem)
             return
         plugin = staged.plugin
+        if staged.is_current:
+            show_text(self._busy, self.tr("{0} is up to date.").format(visible_line(plugin.title).text))
+            return
+        self._add.setText(self.tr("Update") if staged.is_update else self.tr("Add"))
         self._title.setText(visible_line(f"{plugin.title} {plugin.version}".strip()).text)
         show_text(self._about, visible_line(plugin.about).text)
         self._contents.show_plugin(plugin, staged.left_out)
@@ -265,7 +283,7 @@ class PluginsPage(Page):
         )
         self.column.addWidget(Note(about))
         yield from self.add_rows(settings_of("plugins", ("plugins.off",)))
-        self._add = make_button(self.tr("Add plugin…"), "addPluginButton", clicked=self._begin)
+        self._add = make_button(self.tr("Add plugin…"), "addPluginButton", clicked=partial(self.begin, None))
         self._form_place = vbox()
         self._empty = Note("", object_name="pluginsEmpty")
         self.column.addLayout(hbox(self._add, STRETCH, spacing=Space.S))
@@ -282,11 +300,12 @@ class PluginsPage(Page):
         self._cards.show(plugins, self._add)
         show_text(self._empty, "" if plugins else self.tr("There are no plugins yet."))
 
-    def _begin(self) -> None:
+    def begin(self, plugin: PluginView | None = None) -> None:
         if self._form is None:
             self._form = PluginForm(self.theme, self._add, self.plugin_actions)
             self._form_place.addWidget(self._form)
-        self._form.begin()
+        self._form.begin(plugin)
+        self.ensureWidgetVisible(self._form)
 
     def switch(self, name: str, *, is_on: bool) -> None:
         if self.view is not None:

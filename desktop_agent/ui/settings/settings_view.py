@@ -189,6 +189,9 @@ class PluginView(Struct, frozen=True, kw_only=True):
     about: str = ""
     place: str = ""
     """Where it came from."""
+    source: str = ""
+    """The folder or address that the user added it from; `inside` is its folder there."""
+    inside: str = ""
     detail: str = ""
     digest: Digest = ""
     state: Literal["on", "off", "waiting", "changed", "unusable"] = "on"
@@ -210,6 +213,10 @@ class StagedPluginView(Struct, frozen=True, kw_only=True):
 
     plugin: PluginView | None = None
     left_out: tuple[str, ...] = ()
+    is_update: bool = False
+    """Whether it replaces one that was added from the same place."""
+    is_current: bool = False
+    """Whether that has the same files."""
     problem: str = ""
 
 
@@ -220,7 +227,7 @@ class PluginActions(Struct, frozen=True, kw_only=True):
     stage: Callable[[str, str], None]
     """Copies the plugin in a folder or at an address, or in a folder of that, for review."""
     add: Callable[[], None]
-    """Adds the plugin that was copied last."""
+    """Adds the plugin that was copied last, or updates it."""
     discard: Callable[[], None]
     renew: Callable[[str, Digest], None]
     """Allows a changed plugin as it was shown."""

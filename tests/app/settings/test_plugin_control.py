@@ -10,7 +10,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.app.settings.test_server_control import see_text
-from tests.core.extensions.plugin_folders import claude_plugin, put
+from tests.core.extensions.plugin_folders import COMMAND, claude_plugin, put
 from tests.e2e.driver import Driver
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -56,6 +56,10 @@ def test_a_plugin_is_shown_added_changed_let_in_and_removed(go: Go, project: Pat
         await user.click("renewPluginButton")
         renew = next(iter(dialog.findChildren(QPushButton, "renewPluginButton")))
         await user.until_true(lambda: not renew.isVisible(), "it is allowed")
+        put(source, {"commands/git/push.md": COMMAND})
+        await user.click("updatePluginButton")
+        await user.click("confirmAddPluginButton")
+        await see_text(user, dialog, "Commands: git:commit, git:push")
         await user.click("removePluginButton")
         await user.click("reallyRemovePluginButton")
         await see_text(user, dialog, "There are no plugins yet.")

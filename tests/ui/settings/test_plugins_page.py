@@ -103,6 +103,21 @@ def test_what_a_new_plugin_starts_is_seen_before_it_can_be_added(desk: Desk) -> 
     assert ("add",) in desk.asked_servers
 
 
+def test_an_update_is_looked_at_first_and_then_confirmed(desk: Desk) -> None:
+    show(desk, replace(DEMO, source="https://example.org/demo", inside="plugin"))
+    desk.click("updatePluginButton")
+    assert desk.asked_servers[-1] == ("stage", "https://example.org/demo", "plugin")
+    desk.dialog.pages.plugins.show_staged(StagedPluginView(plugin=DEMO, is_update=True, is_current=True))
+    assert "demo is up to date." in desk.visible_texts()
+    assert not desk.button("confirmAddPluginButton").isVisible()
+    desk.button("stagePluginButton").click()
+    desk.dialog.pages.plugins.show_staged(StagedPluginView(plugin=DEMO, is_update=True))
+    desk.settle()
+    assert desk.button("confirmAddPluginButton").text() == "Update"
+    desk.button("confirmAddPluginButton").click()
+    assert desk.asked_servers[-1] == ("add",)
+
+
 def test_another_source_needs_another_look(desk: Desk) -> None:
     show(desk)
     desk.button("addPluginButton").click()
