@@ -6,10 +6,21 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.regex import regex
+
+
+class Discreet(Struct, frozen=True):
+    """Holds secrets: its `repr` has only the fields that `SHOWN` names."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.SHOWN)})"
 
 
 class Keyring(Protocol):

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal, Protocol
@@ -10,6 +9,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.secrets import Discreet
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
@@ -22,8 +22,7 @@ ClientProof = Literal["none", "client_secret_post", "client_secret_basic"]
 """How the application authenticates at the token endpoint: RFC 7591 2."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Challenge:
+class Challenge(Struct, frozen=True, kw_only=True):
     """A server's answer to a token that has too few rights: RFC 6750 3.1, `insufficient_scope`."""
 
     header: str
@@ -31,15 +30,16 @@ class Challenge:
     scopes: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignInRequest:
+class SignInRequest(Discreet, frozen=True, kw_only=True):
     """A sign-in to carry out. The `repr` shows no secret."""
 
+    SHOWN = ("address", "redirect", "granted", "challenge")
+
     address: Address
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str]
     redirect: str = ""
     """The address to which the browser returns; empty if there is none."""
-    client_secret: str = field(default="", repr=False)
+    client_secret: str = ""
     """The secret that authenticates the application as `address.client_id`; it may be a private key as PEM."""
     granted: frozenset[str] = frozenset()
     """The scopes of the previous sign-in. If there is a `challenge`, they are requested again."""
@@ -47,21 +47,23 @@ class SignInRequest:
     """The header with which the server asked for more scopes; empty if it did not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRegistration:
+class ServerRegistration(Discreet, frozen=True, kw_only=True):
+    SHOWN = ("client_id", "proof", "token_url", "resource")
+
     client_id: str
-    client_secret: str | None = field(default=None, repr=False)
+    client_secret: str | None = None
     proof: ClientProof = "none"
     token_url: str
     resource: str = ""
     """The resource that the tokens are for (RFC 8707); empty if none is requested."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantedAccess:
+class GrantedAccess(Discreet, frozen=True, kw_only=True):
+    SHOWN = ("registration", "expires_in", "scopes")
+
     registration: ServerRegistration
-    access: str = field(repr=False)
-    refresh: str | None = field(default=None, repr=False)
+    access: str
+    refresh: str | None = None
     expires_in: timedelta | None = None
     """`None` if unknown."""
     scopes: frozenset[str] = frozenset()

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import assert_never, cast
@@ -12,7 +11,7 @@ from typing import assert_never, cast
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.base.secrets import Discreet, mask
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.network.connections import Proxy
@@ -106,14 +105,15 @@ _DAY_S = 86_400.0
 _LONGEST_MESSAGE = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedCall:
+class FailedCall(Discreet, frozen=True, kw_only=True):
     """The facts about a failed call. `secrets` are masked in messages."""
+
+    SHOWN = ("address", "model", "proxy", "key_hint", "is_in_cloud")
 
     address: str
     model: str | None = None
     proxy: Proxy | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    secrets: tuple[str, ...] = ()
     key_hint: str = ""
     is_in_cloud: bool = False
     """Whether a cloud answers, whose models depend on the region, and whose credentials need not be a key."""

@@ -9,12 +9,11 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Literal, NamedTuple, Self, assert_never, cast
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.base.secrets import Discreet, mask
 from desktop_agent.core.providers.faults import FailedCall, RefusedError, broken_off
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError, WorkerProcess
 
@@ -29,15 +28,16 @@ SdkName = Literal["anthropic", "bedrock", "vertex", "foundry", "aws"]
 FailureKind = Literal["broken", "credentials", "configuration", "missing"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SdkClient:
+class SdkClient(Discreet, frozen=True, kw_only=True):
     """What the worker builds its client from. Equal ones share a worker."""
+
+    SHOWN = ("name", "options", "address", "silence_s", "finds_credentials")
 
     name: SdkName
     options: tuple[tuple[str, str], ...] = ()
     address: str = ""
     """The address of a gateway; empty for the one that the SDK derives."""
-    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    environment: tuple[tuple[str, str], ...] = ()
     """The variables that the account's credentials come from. Nothing else of the environment is a secret."""
     silence_s: float
     finds_credentials: bool = True
@@ -49,36 +49,39 @@ class SdkClient:
         return {name: value for name, value in self.environment if not name.endswith(("CREDENTIALS", "_FILE"))}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Discreet, frozen=True):
     """Send a request. Answers: `Begun`, `Piece`s and `Over`; `Refused` or `Failed` at any time instead."""
+
+    SHOWN = ("id", "method", "path")
 
     id: int
     method: Literal["GET", "POST"]
     path: str
-    body: bytes = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    key: str = field(repr=False)
+    body: bytes
+    headers: Mapping[str, str]
+    key: str
     """The account's key; empty if the client finds its own credentials."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identify:
+class Identify(Discreet, frozen=True):
     """Find the credentials without sending anything. The answer is `Identity` or `Failed`."""
 
+    SHOWN = ("id",)
+
     id: int
-    key: str = field(repr=False)
+    key: str
 
 
 class Cancel(NamedTuple):
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Discreet, frozen=True):
+    SHOWN = ("id", "headers")
+
     id: int
     headers: Mapping[str, str]
-    secrets: tuple[str, ...] = field(repr=False)
+    secrets: tuple[str, ...]
     """What was sent to authenticate, which no message may show."""
 
 
@@ -91,13 +94,14 @@ class Over(NamedTuple):
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Discreet, frozen=True):
+    SHOWN = ("id", "status", "headers")
+
     id: int
     status: int
     headers: Mapping[str, str]
-    text: str = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
+    text: str
+    secrets: tuple[str, ...]
 
 
 class Failed(NamedTuple):

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.secrets import HIDDEN, is_secret_name, key_shaped, mask, may_hold_key
+from desktop_agent.core.base.secrets import HIDDEN, Discreet, is_secret_name, key_shaped, mask, may_hold_key
+from desktop_agent.core.mcp import client
+from desktop_agent.core.providers import sdk_connection
+from desktop_agent.core.providers.auth import sign_ins
 
 BEGINNINGS = (
     "bearer ", "Authorization: ", "x-api-key=", "sk-", "SK-ant-", "xai-", "AKIA", "ASIA", "AIza", "glpat-", "xoxb-",
@@ -185,3 +188,22 @@ def test_no_text_with_a_key_is_taken_for_one_without(
     text = f"{before} {key.upper() if in_capitals else key} {after}"
     assert may_hold_key(text) or key_shaped().search(text) is None
     assert in_capitals or key_shaped().search(f" {key}") is not None
+
+
+def test_a_discreet_struct_shows_only_the_fields_that_it_names() -> None:
+    class Grant(Discreet, frozen=True):
+        SHOWN = ("scopes",)
+
+        token: str
+        scopes: tuple[str, ...] = ()
+
+    grant = Grant("sesame", ("read",))
+    assert (repr(grant), f"{[grant]}") == ("Grant(scopes=('read',))", "[Grant(scopes=('read',))]")
+    assert grant == Grant("sesame", ("read",)) != Grant("other", ("read",))
+
+
+def test_what_discreet_structs_show_are_fields() -> None:
+    found = (each for module in (client, sdk_connection, sign_ins) for each in vars(module).values())
+    kinds = [each for each in found if isinstance(each, type) and issubclass(each, Discreet)]
+    assert len(kinds) > 10
+    assert [kind for kind in kinds if not set(kind.SHOWN) <= set(kind.__struct_fields__)] == []

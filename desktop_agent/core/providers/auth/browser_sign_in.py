@@ -11,25 +11,24 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self, cast
 from urllib.parse import parse_qsl
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.secrets import Discreet
 from desktop_agent.core.providers.auth.tokens import ERROR_CODE
 
 _RANDOM_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    verifier: str = field(repr=False)
+class Attempt(Discreet, frozen=True):
+    verifier: str
     """A secret that proves that the program with the code also began the sign-in: RFC 7636."""
-    state: str = field(repr=False)
+    state: str
     """A random value that must come back with the answer: RFC 6749 10.12."""
-    nonce: str = field(repr=False)
+    nonce: str
     """A random value that must come back in the identity token: OpenID Connect Core 3.1.2.1."""
 
     @classmethod

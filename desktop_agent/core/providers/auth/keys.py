@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import msgspec
@@ -22,7 +21,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.regex import regex
-from desktop_agent.core.base.secrets import Keyring, mask
+from desktop_agent.core.base.secrets import Discreet, Keyring, mask
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 
@@ -74,11 +73,12 @@ SERVICE = "desktop-agent"
 KeySource = Literal["environment", "keyring", "run"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedKey:
+class ResolvedKey(Discreet, frozen=True):
     """A key and its source; both `None` if there is no key. The `repr` never shows the value."""
 
-    value: str | None = field(repr=False)
+    SHOWN = ("source",)
+
+    value: str | None
     source: KeySource | None
 
 

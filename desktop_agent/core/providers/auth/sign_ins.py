@@ -7,7 +7,6 @@ import os
 import uuid
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +24,7 @@ from desktop_agent.core.base.errors import (
     UsageError,
 )
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.secrets import Discreet
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -119,13 +119,14 @@ def _kept(path: Path) -> str | None:
 _SKEW = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True)
-class _Claims:
+class _Claims(Discreet, frozen=True):
+    SHOWN = ("iss", "sub", "aud", "exp", "azp", "email")
+
     iss: str
     sub: str
     aud: str | list[str]
     exp: float
-    nonce: str = field(repr=False)
+    nonce: str
     azp: str | None = None
     email: str = ""
 
@@ -285,9 +286,8 @@ def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _KeyAnswer:
-    key: Annotated[str, msgspec.Meta(min_length=8, max_length=1_000, pattern=r"^[\x21-\x7e]+$")] = field(repr=False)
+class _KeyAnswer(Discreet, frozen=True):
+    key: Annotated[str, msgspec.Meta(min_length=8, max_length=1_000, pattern=r"^[\x21-\x7e]+$")]
 
 
 async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: OpenRouterService = OPENROUTER) -> str:

@@ -7,7 +7,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TypeVar
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
-from desktop_agent.core.base.secrets import Keyring
+from desktop_agent.core.base.secrets import Discreet, Keyring
 from desktop_agent.core.providers.auth.keys import (
     delete_long,
     in_daemon_thread,
@@ -31,9 +30,10 @@ from desktop_agent.core.system.processes.child import unhurried
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
-    token: str = field(repr=False)
+class _Access(Discreet, frozen=True):
+    SHOWN = ("expires_at", "scopes")
+
+    token: str
     expires_at: int | None = None
     """In seconds since 1970."""
     scopes: tuple[str, ...] = ()

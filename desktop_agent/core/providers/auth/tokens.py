@@ -6,7 +6,6 @@ Requests and answers are secrets: no error, log or `repr` quotes them, except fo
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Annotated
@@ -17,6 +16,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.regex import regex
+from desktop_agent.core.base.secrets import Discreet
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.faults import fault_of_status
 from desktop_agent.core.system.network.connections import proxy_for
@@ -24,12 +24,13 @@ from desktop_agent.core.system.network.connections import proxy_for
 _CONNECTION = "desktop_agent.core.providers.http_connection"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class Tokens(Discreet, frozen=True, kw_only=True):
     """Tokens of one account. The `repr` shows none of them."""
 
-    access: str = field(repr=False)
-    refresh: str | None = field(default=None, repr=False)
+    SHOWN = ("expires_at", "scopes")
+
+    access: str
+    refresh: str | None = None
     expires_at: datetime | None = None
     """When the access token expires. `None`: unknown, so the token is used until it is refused."""
     scopes: frozenset[str] = frozenset()
@@ -44,11 +45,12 @@ _LONGEST_LIFE_S = 10 * 366 * 24 * 3600
 _Secret = Annotated[str, msgspec.Meta(max_length=_LONGEST_TOKEN, pattern=r"^[\x21-\x7e]+$")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenAnswer:
-    access_token: _Secret = field(repr=False)
-    refresh_token: _Secret | None = field(default=None, repr=False)
-    id_token: _Secret | None = field(default=None, repr=False)
+class TokenAnswer(Discreet, frozen=True, kw_only=True):
+    SHOWN = ("token_type", "expires_in", "scope")
+
+    access_token: _Secret
+    refresh_token: _Secret | None = None
+    id_token: _Secret | None = None
     token_type: str = "Bearer"  # noqa: S105 - the kind of a token
     expires_in: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_LIFE_S)] | None = None
     """In seconds."""

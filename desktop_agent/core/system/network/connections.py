@@ -7,21 +7,22 @@ import socket
 import sys
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, cast
 from urllib.parse import SplitResult, urlsplit
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.secrets import Discreet
 from desktop_agent.core.base.web_address import IpAddress, address_in, address_of, is_loopback
 
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proxy:
+class Proxy(Discreet, frozen=True, kw_only=True):
     """A proxy. Its `repr` and `address` never show the user name or the password."""
 
-    url: str = field(repr=False)
+    SHOWN = ("address", "named_by")
+
+    url: str
     address: str
     named_by: str
 
