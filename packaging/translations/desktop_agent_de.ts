@@ -252,7 +252,7 @@
     </message>
     <message>
         <source>Compare variants…</source>
-        <translation>Varianten vergleichen…</translation>
+        <translation>Varianten vergleichen …</translation>
     </message>
     <message>
         <source>Export the conversation…</source>
@@ -388,7 +388,7 @@
     </message>
     <message>
         <source>Try with…</source>
-        <translation>Versuchen mit…</translation>
+        <translation>Versuchen mit …</translation>
     </message>
     <message>
         <source>Undo the agent&apos;s turn</source>
@@ -2556,7 +2556,7 @@
     </message>
     <message>
         <source>Queue the next message…</source>
-        <translation>Nächste Nachricht einreihen…</translation>
+        <translation>Nächste Nachricht einreihen …</translation>
     </message>
     <message>
         <source>Queue the next message… {keys} sends it into this turn.</source>
@@ -14643,7 +14643,7 @@
     </message>
     <message>
         <source>Then another key…</source>
-        <translation>Dann noch eine Taste…</translation>
+        <translation>Dann noch eine Taste …</translation>
     </message>
     <message>
         <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
@@ -14863,7 +14863,7 @@
     </message>
     <message>
         <source>Find…</source>
-        <translation>Suchen…</translation>
+        <translation>Suchen …</translation>
     </message>
     <message>
         <source>Hide the terminal</source>
@@ -15830,7 +15830,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
     <message>
         <source>Try with…</source>
-        <translation>Versuchen mit…</translation>
+        <translation>Versuchen mit …</translation>
     </message>
 </context>
 <context>
@@ -16513,7 +16513,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
     <message>
         <source>Testing…</source>
-        <translation>Testet…</translation>
+        <translation>Testet …</translation>
     </message>
     <message>
         <source>Tests</source>
@@ -16567,7 +16567,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
     <message>
         <source>Making its worktree…</source>
-        <translation>Sein Worktree wird angelegt…</translation>
+        <translation>Sein Worktree wird angelegt …</translation>
     </message>
     <message>
         <source>Stopped</source>
@@ -16579,7 +16579,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
     <message>
         <source>Testing…</source>
-        <translation>Testet…</translation>
+        <translation>Testet …</translation>
     </message>
     <message>
         <source>Waits for your answer</source>

@@ -1,5 +1,6 @@
 """*Try with…* in the real window: three variants of the demo, their tests, and hunks of two taken as one change."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mentions.prompts import PastedContents
 from desktop_agent.core.protocol.ops import SetMode
 from desktop_agent.core.providers.demo import TEST_COMMAND
 from desktop_agent.ui.review.variants import TrySheet, VariantColumn, VariantsWindow
@@ -135,6 +137,20 @@ def test_hunks_of_two_of_three_variants_are_taken_and_undone_exactly(go: Go) -> 
         trees = AppPaths.from_environment().worktrees
         assert not list(trees.glob(f"*/{folder.name}"))
         assert len(list(trees.glob(f"trash/*/{folder.name}"))) == 3, "where they stay for a month"
+
+    go(["--demo"], journey)
+
+
+def test_what_was_pasted_goes_to_every_variant(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        paths = AppPaths.from_environment()
+        await user.until_true(lambda: bool(user.composer.text()), "the demo suggests a prompt")
+        name = PastedContents.of(paths).keep(b"what the tests said", "text", "txt", datetime.now(UTC))
+        user.composer.set_text(f"{user.composer.text()} @pasted:{name}")
+        window = await begin(user, 2, TEST_COMMAND)
+        await ended(user, window)
+        journals = [journal.read_text() for journal in paths.sessions.rglob("journal.jsonl")]
+        assert len([journal for journal in journals if "what the tests said" in journal]) == 2
 
     go(["--demo"], journey)
 
