@@ -118,7 +118,9 @@ def is_readable_on_the_way(url: str) -> bool:
 def _is_host(host: str) -> bool:
     if ":" in host:
         return True
+    if len(host) > _LONGEST_HOST or not _HOST.fullmatch(host):
+        return False
     try:
-        return len(host) <= _LONGEST_HOST and bool(_HOST.fullmatch(host)) and bool(host.encode("idna"))
+        return host.isascii() or bool(host.encode("idna"))
     except UnicodeError:
         return False
