@@ -154,7 +154,7 @@ class ToolLine(FoldLine):
         match self._mark:
             case "running":
                 colour = self.styles.colour("accent")
-                colour.setAlphaF(0.45 if self._is_dim else 1.0)
+                colour.setAlphaF(0.45 if self._is_dim and self.styles.theme.moves else 1.0)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(colour)
                 painter.drawEllipse(at, 4.5, 4.5)

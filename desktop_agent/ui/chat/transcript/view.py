@@ -69,7 +69,7 @@ class ActivityLine(QWidget):
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             mark = QColor(self._theme.colour("accent"))
-            mark.setAlphaF(0.45 if self._is_dim else 1.0)
+            mark.setAlphaF(0.45 if self._is_dim and self._theme.moves else 1.0)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(mark)
             painter.drawEllipse(QPointF(6, self.height() / 2), 4.5, 4.5)

@@ -238,6 +238,8 @@ def test_the_mark_of_a_running_call_pulses_unless_nothing_shall_move(stage: Stag
     theme.choose_motion("full")
     stage.widget(0).tick()
     assert mark() != first
+    theme.choose_motion("reduced")
+    assert mark() == first, "it does not stop half faded"
 
 
 def destroyed(**more: object) -> ToolEntry:
