@@ -7,18 +7,18 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final
 
-from msgspec import Struct, ValidationError, convert, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.acp.session import Editor, EditorSession
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.agents.peer import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, Handler, Peer, RpcError
+from desktop_agent.core.agents.wire import read
 from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.changes.net import net_state
 from desktop_agent.core.mcp.definition import ServerDefinition
@@ -44,8 +44,6 @@ _SIGN_IN: Final[JsonObject] = {
     "description": "Asks for the key of the provider in a terminal, and stores it in the system's keyring.",
     "args": ["--sign-in"],
 }
-
-T = TypeVar("T", bound=Struct)
 
 
 class _Place(Struct, rename="camel"):
@@ -193,7 +191,7 @@ class AcpAgent:
     # -- sessions --
 
     async def _new(self, params: JsonObject) -> JsonObject:
-        place = _read(params, _Place)
+        place = read(params, _Place)
         folder = await _folder(place.cwd)
         self._require_room()
         opened = EditorSession(self._bench, self._editor)
@@ -209,7 +207,7 @@ class AcpAgent:
         return await self._again(params, is_replayed=False)
 
     async def _again(self, params: JsonObject, *, is_replayed: bool) -> JsonObject:
-        place = _read(params, _OldPlace)
+        place = read(params, _OldPlace)
         session_id = place.session_id
         await _folder(place.cwd)
         self._require_room()
@@ -251,7 +249,7 @@ class AcpAgent:
         return opened
 
     async def _list(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Listing)
+        asked = read(params, _Listing)
         summaries = await asyncio.to_thread(self._bench.catalog.summaries)
         shown = [one for one in summaries if one.is_listed and not one.is_archived]
         if asked.cwd is not None:
@@ -266,13 +264,13 @@ class AcpAgent:
         return {"sessions": sessions, **more}
 
     async def _close(self, params: JsonObject) -> JsonObject:
-        session_id = _read(params, _Named).session_id
+        session_id = read(params, _Named).session_id
         self._named(session_id)
         await self._end(session_id)
         return {}
 
     async def _delete(self, params: JsonObject) -> JsonObject:
-        session_id = _read(params, _Named).session_id
+        session_id = read(params, _Named).session_id
         await asyncio.to_thread(self._journal, session_id)
         await self._end(session_id)
         await self._bench.stored.delete(session_id)
@@ -281,19 +279,19 @@ class AcpAgent:
     # -- turns --
 
     async def _prompt(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Prompt)
+        asked = read(params, _Prompt)
         return await self._named(asked.session_id).prompt(asked.prompt)
 
     def _cancel(self, params: JsonObject) -> None:
-        self._named(_read(params, _Named).session_id).cancel()
+        self._named(read(params, _Named).session_id).cancel()
 
     async def _set_mode(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Mode)
+        asked = read(params, _Mode)
         await self._named(asked.session_id).set_option("mode", asked.mode_id)
         return {}
 
     async def _set_option(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Option)
+        asked = read(params, _Option)
         opened = self._named(asked.session_id)
         await opened.set_option(asked.config_id, asked.value)
         return {"configOptions": await opened.modes.options()}
@@ -301,7 +299,7 @@ class AcpAgent:
     # -- changes --
 
     async def _changes(self, params: JsonObject) -> JsonObject:
-        opened = self._named(_read(params, _Named).session_id)
+        opened = self._named(read(params, _Named).session_id)
         listed: list[JsonObject] = []
         for row in opened.changes.list():
             found = await opened.changes.hunks(row)
@@ -311,24 +309,17 @@ class AcpAgent:
         return {"changes": listed}
 
     async def _undo(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Selected)
+        asked = read(params, _Selected)
         return await self._revert(asked.session_id, ops.UndoChanges(selection=asked.selection or ChangeSelection()))
 
     async def _redo(self, params: JsonObject) -> JsonObject:
-        asked = _read(params, _Selected)
+        asked = read(params, _Selected)
         selected = ops.RedoChanges(selection=asked.selection) if asked.selection is not None else ops.RedoSteps()
         return await self._revert(asked.session_id, selected)
 
     async def _revert(self, session_id: SessionId, op: RevertOp) -> JsonObject:
         outcomes = await self._named(session_id).revert(op)
         return {"outcomes": [encode(one) for one in outcomes]}
-
-
-def _read(params: JsonObject, kind: type[T]) -> T:
-    try:
-        return convert(params, learned(kind))
-    except ValidationError as error:
-        raise RpcError(INVALID_PARAMS, f"The parameters are not as the protocol says: {error}.") from error
 
 
 async def _folder(cwd: str) -> Path:

@@ -338,14 +338,14 @@ class CommandPalette(FilterPopup[PaletteRow]):
     def query(self) -> PaletteQuery:
         return query_of(self._field.text(), self._base)
 
-    def open_palette(self, base: Scope, typed: str = "") -> None:
-        if self.isVisible() and self._base == base and self._field.text().startswith(typed):
+    def open_palette(self, base: Scope) -> None:
+        if self.isVisible() and self._base == base:
             self.close_popup()
             return
         self._begin()
         self._base = base
         self._shown = None
-        self._type(typed)
+        self._type("")
         everything = self.tr("Search actions, settings, commands, sessions and files")
         self._field.setPlaceholderText(self.tr("Go to a file by parts of its path") if base == "file" else everything)
         self._model.show(())

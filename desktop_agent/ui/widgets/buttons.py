@@ -149,14 +149,17 @@ class DrawnButton(QAbstractButton):
 
 
 class PickerButton(MenuButton):
-    """Shows the choice made in its menu. `set_short` shortens the text, but not tool tip and accessible name."""
+    """Shows the choice made in its menu; hidden until there is one. `set_short` shortens only the shown text."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, name: str, label: str) -> None:
         super().__init__(parent)
-        self.label = ""
-        self._texts = ("", "")
+        self.setObjectName(name)
+        self.label = label
         self._is_short = False
         self._less = 0
+        self.set_texts(f"{label} ▾", f"{label} ▾")  # until there is a choice
+        self.setProperty("compact", True)
+        self.hide()
 
     def width_with(self, *, is_short: bool) -> int:
         return self.sizeHint().width() - self._width_of(self.text()) + self._width_of(self._texts[is_short])

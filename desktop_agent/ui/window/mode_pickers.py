@@ -33,19 +33,7 @@ _SHORTENED = regex(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 """The prefixes that are left out of a model's name where space is short. In a router's label, that is the vendor."""
 
 
-class ModeButton(PickerButton):
-    """A button that shows and chooses a mode; hidden until there is one to show."""
-
-    def __init__(self, parent: QWidget, name: str, label: str) -> None:
-        super().__init__(parent)
-        self.setObjectName(name)
-        self.label = label
-        self.set_texts(f"{label} ▾", f"{label} ▾")  # until a session reports its mode
-        self.setProperty("compact", True)
-        self.hide()
-
-
-class MenuPicker(ModeButton):
+class MenuPicker(PickerButton):
     """Its menu offers values with explanations, of which one is checked."""
 
     chosen = Signal(str)
@@ -95,7 +83,7 @@ class ModePickers(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.model_button = ModeButton(parent, "modelPicker", self.tr("Model"))
+        self.model_button = PickerButton(parent, "modelPicker", self.tr("Model"))
         self.effort_button = MenuPicker(parent, "effortPicker", self.tr("Effort"))
         self.approval_button = MenuPicker(parent, "approvalPicker", self.tr("Approvals"))
         self.sandbox_button = MenuPicker(parent, "sandboxPicker", self.tr("Sandbox"))
@@ -204,7 +192,7 @@ _FIRST: Final = ("model", "thought_level", "mode")
 """The categories of the options that most need their own button."""
 
 
-class OptionsButton(ModeButton):
+class OptionsButton(PickerButton):
     """A button for one option, or with `options` for several that share this one."""
 
     chosen = Signal(str, object)  # the option's id, and the value

@@ -232,7 +232,7 @@ class TranscriptView(QAbstractScrollArea):
         self.finder = Finder(self.row_layout, self.viewport())
         self.row_layout.laid_out.connect(self._on_laid_out)
         self.row_layout.dropped.connect(self.selected.forget)
-        self.entry_actions.approval_answered.connect(self._follow_end)  # the next question may be below
+        self.entry_actions.approval_answered.connect(self.row_layout.scroll_to_bottom)  # the next question may be below
         self.navigation = Navigation(self, self.row_layout, self.finder)
         self.keyboard = KeyboardOrder(self, self.row_layout)
         self.status = ConversationStatus(self, theme, self.row_layout, self.entry_actions)
@@ -279,9 +279,6 @@ class TranscriptView(QAbstractScrollArea):
         widget = make_widget(place, self._now, self._loader)
         widget.column.highlights.select(self.selected.range_in(row))
         return widget
-
-    def _follow_end(self) -> None:
-        self.row_layout.scroll_to_bottom()
 
     def _on_laid_out(self) -> None:
         self.status.place()
