@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtCore import QElapsedTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.regex import regex
@@ -21,6 +21,7 @@ from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.pacing import one_shot
+from desktop_agent.ui.widgets.find_bar import FindTarget
 from desktop_agent.ui.wording import utf16_length
 
 TITLE = -1
@@ -187,8 +188,7 @@ class _Sought(NamedTuple):
     direction: int
 
 
-class Finder(QObject):
-    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches so far
+class Finder(FindTarget):
     pages_sought = Signal(str)  # a search for this text began: pass the pages that may have it to `add_pages`
     page_sought = Signal()  # the search wants to go to another page; see `wanted_pages`
 
@@ -234,18 +234,18 @@ class Finder(QObject):
         self._decorate_all()
         self.found.emit(0, 0)
 
-    def step(self, direction: int) -> None:
+    def step(self, by: int) -> None:
         if self._search is None:
             return
         before = self._search.current
         origin = before[0].index if before is not None else min(self._last_visible(), len(self._layout.rows) - 1)
-        target = self._search.step(direction, self._last_visible())
+        target = self._search.step(by, self._last_visible())
         is_near = before is not None and target is not None and target[0] is before[0] and target != before
         to_row = target[0] if target is not None else None
-        page = self._page_before(to_row, direction, origin) if not is_near else None
+        page = self._page_before(to_row, by, origin) if not is_near else None
         if page is not None:
             self._search.current = before
-            self._sought = _Sought(page, direction)
+            self._sought = _Sought(page, by)
             self.page_sought.emit()
             return
         self._sought = None

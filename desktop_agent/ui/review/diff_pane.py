@@ -244,7 +244,6 @@ class DiffPane(QWidget):
         if self._find is None:
             self._find = FindBar(
                 self.view.finder,
-                self.view.finder.found,
                 self.view,
                 self.tr("Find in the changes of this file"),
                 name="diffFindBar",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, QWidget
 
@@ -15,7 +15,7 @@ from desktop_agent.ui.terminal.screen_view import PasteRisk, TerminalView, paste
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.find_bar import FindBar
+from desktop_agent.ui.widgets.find_bar import FindBar, FindTarget
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 
@@ -23,10 +23,8 @@ _LINES_AT_ONCE = 50
 _MOST_PLACES = 1_000
 
 
-class TerminalFinder(QObject):
-    """A `FindTarget` for a terminal. Selects matches, the last match first, and continues while the window is idle."""
-
-    found = Signal(int, int)  # the number of the selected match, from 1, and the number of matches
+class TerminalFinder(FindTarget):
+    """Selects matches in a terminal, the last match first, and continues while the window is idle."""
 
     def __init__(self, view: TerminalView) -> None:
         super().__init__(view.pointer)
@@ -35,14 +33,18 @@ class TerminalFinder(QObject):
         self._places: list[Selection] = []
         """The matches found so far, from the last one in the text on. Earlier ones are found later."""
         self._at = 0
-        self.has_unread = False
+        self._is_reading = False
+
+    @property
+    def has_unread(self) -> bool:
+        return self._is_reading
 
     def find(self, text: str) -> None:
         self._work.stop()
         self._places, self._at = [], 0
-        self.has_unread = bool(text) and self._view.emulator is not None
+        self._is_reading = bool(text) and self._view.emulator is not None
         self.found.emit(0, 0)
-        if self.has_unread:
+        if self._is_reading:
             self._work.begin(self._search(text))
 
     def step(self, by: int) -> None:
@@ -63,7 +65,7 @@ class TerminalFinder(QObject):
                 self._tell()
                 yield
         else:
-            self.has_unread = False
+            self._is_reading = False
         self._tell()
 
     def _go(self) -> None:
@@ -96,9 +98,7 @@ class TerminalPanel(QWidget):
         self._emulator: Emulator | None = None
         self._waiting = "", PasteRisk(0, has_hidden=False)
         finder = TerminalFinder(self.view)
-        self._find_bar = FindBar(
-            finder, finder.found, self.view, self.tr("Find in the terminal"), name="terminalFindBar"
-        )
+        self._find_bar = FindBar(finder, self.view, self.tr("Find in the terminal"), name="terminalFindBar")
         self._place = ElidedLabel(role="secondary")
         self._state = make_label(role="secondary", object_name="terminalState")
         self._why = Note(object_name="terminalUnavailable")

@@ -1,9 +1,8 @@
 """A bar above a searched view, with the number of the current match and buttons to step through the matches."""
 
 from functools import partial
-from typing import Protocol
 
-from PySide6.QtCore import QEvent, Qt, SignalInstance
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
@@ -13,15 +12,22 @@ from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 
 
-class FindTarget(Protocol):
+class FindTarget(QObject):
+    """Finds text in a view."""
+
+    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches so far
+
     @property
-    def has_unread(self) -> bool: ...
+    def has_unread(self) -> bool:
+        """Whether there may be more matches in what was not searched yet."""
+        return False
 
-    def find(self, text: str, /) -> None:
+    def find(self, text: str) -> None:
         """Mark the matches of `text` and go to one of them; an empty text removes all marks."""
-        ...
+        raise NotImplementedError
 
-    def step(self, by: int, /) -> None: ...
+    def step(self, by: int) -> None:
+        raise NotImplementedError
 
 
 class InputBar(QFrame):
@@ -63,7 +69,6 @@ class FindBar(InputBar):
     def __init__(
         self,
         finder: FindTarget,
-        found: SignalInstance,
         view: QWidget,
         words: str,
         *,
@@ -71,13 +76,13 @@ class FindBar(InputBar):
         field_name: str = "findField",
         placeholder: str = "",
     ) -> None:
-        """`found` emits the number of the current match, from 1, and the number of matches. `words` names the text."""
+        """`words` names the text."""
         super().__init__(view, name, field_name, words)
         self._finder = finder
         self._field.setPlaceholderText(placeholder or words)
         self._field.textChanged.connect(finder.find)
         self._count = make_label(role="secondary", parent=self)
-        found.connect(self._show_count)
+        finder.found.connect(self._show_count)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
         layout.addWidget(self._field, 1)

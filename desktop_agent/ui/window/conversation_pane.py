@@ -334,8 +334,6 @@ class ConversationPane(QWidget):
         self.project_banner = ProjectBanner()
         self.worktree_bar = WorktreeBar()
         self.sign_in_bar = SignInBar()
-        self.find_bar = FindBar(
-            transcript.finder, transcript.finder.found, transcript, self.tr("Find in the conversation"), name="findBar"
-        )
+        self.find_bar = FindBar(transcript.finder, transcript, self.tr("Find in the conversation"), name="findBar")
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
         vbox(*bars, self.worktree_bar, self.sign_in_bar, self.find_bar, (transcript, 1), plan, todos, on=self)

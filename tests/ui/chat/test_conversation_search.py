@@ -86,7 +86,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 @pytest.fixture
 def bar(qtbot: QtBot, window: QWidget, view: TranscriptView) -> FindBar:
-    bar = FindBar(view.finder, view.finder.found, view, "Find in the conversation", name="findBar")
+    bar = FindBar(view.finder, view, "Find in the conversation", name="findBar")
     layout = QVBoxLayout(window)
     layout.addWidget(bar)
     layout.addWidget(view)

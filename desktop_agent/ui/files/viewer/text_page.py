@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QHideEvent,
     QIntValidator,
@@ -39,7 +39,7 @@ from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
+from desktop_agent.ui.widgets.find_bar import FindBar, FindTarget, InputBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode, is_drawn, problem_words, size_words
@@ -219,10 +219,8 @@ _REST_MS = 250
 _MOST_MARKED = 160
 
 
-class TextFinder(QObject):
+class TextFinder(FindTarget):
     """Searches the text of an editor in a thread. The function `text` returns the text."""
-
-    found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches
 
     def __init__(self, theme: Theme, editor: QPlainTextEdit, text: Callable[[], str], spawn: Spawn) -> None:
         super().__init__(editor)
@@ -241,11 +239,6 @@ class TextFinder(QObject):
         self._marking = one_shot(self, 0, self._mark)
         editor.verticalScrollBar().valueChanged.connect(self._mark_soon)
         theme.changed.connect(self._mark_soon)
-
-    @property
-    def has_unread(self) -> bool:
-        """Always false: the finder searches the whole file."""
-        return False
 
     def find(self, text: str) -> None:
         self._wanted = text
@@ -404,9 +397,7 @@ class TextPage(QWidget):
         set_names(self.editor, "viewerText", self.tr("Text of {0}").format(content.path))
         self._colours = EditorColours(theme, self.editor)
         self._finder = TextFinder(theme, self.editor, self._text, spawn)
-        self.find_bar = FindBar(
-            self._finder, self._finder.found, self.editor, self.tr("Find in this file"), name="viewerFindBar"
-        )
+        self.find_bar = FindBar(self._finder, self.editor, self.tr("Find in this file"), name="viewerFindBar")
         self.line_bar = LineBar(self.editor)
         self._where = make_label(role="secondary", object_name="viewerWhere")
         self._facts = make_label(role="secondary", object_name="viewerFacts")

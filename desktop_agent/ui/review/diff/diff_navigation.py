@@ -17,6 +17,7 @@ from desktop_agent.ui.review.diff.diff_painter import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.runtime.pacing import run_while
+from desktop_agent.ui.widgets.find_bar import FindTarget
 from desktop_agent.ui.wording import lowered
 
 
@@ -120,10 +121,8 @@ class DiffMatch(NamedTuple):
 MAX_MATCHES = 2_000
 
 
-class DiffFinder(QObject):
-    """A `FindTarget` that selects each match, and unfolds lines to show it. An unchanged line matches once, as new."""
-
-    found = Signal(int, int)  # the number of the current match, from 1, and the number of matches
+class DiffFinder(FindTarget):
+    """Selects each match, and unfolds lines to show it. An unchanged line matches once, as new."""
 
     def __init__(
         self,
