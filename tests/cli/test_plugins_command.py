@@ -1,5 +1,6 @@
 """`desktop-agent plugins`: what a plugin brings is shown first; then it is added, switched and removed."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,10 @@ def test_adding_a_plugin_again_updates_it_and_keeps_what_it_stored(line: Command
     [plugin] = line.done("plugins", "list", "--json").json["plugins"]
     assert plugin["state"] == "on"
     assert plugin["brings"]["servers"] == ["new: new-server"]
-    assert stored.read_text() == "kept"
+    shutil.rmtree(plugin["path"])  # as an update that was cut off leaves it
+    assert states(line) == {"demo": "unusable"}
+    line.done("plugins", "add", source, "--yes")
+    assert (states(line), stored.read_text()) == ({"demo": "on"}, "kept")
 
 
 def test_a_plugin_from_elsewhere_does_not_take_the_place_of_another(line: CommandLine, source: str) -> None:

@@ -343,7 +343,8 @@ class PluginStore:
                 hint = f"Remove it first: `desktop-agent plugins remove {name}`."
                 raise UsageError(f"There is a plugin named {name} already.", hint=hint)
             # The record comes last: until then the new files count as changed, and start nothing.
-            (target / _FILES).rename(staged.folder / ".before")
+            with suppress(FileNotFoundError):  # an update was cut off here
+                (target / _FILES).rename(staged.folder / ".before")
             (staged.folder / _FILES).rename(target / _FILES)
             (staged.folder / _RECORD).replace(target / _RECORD)
 
