@@ -7,8 +7,8 @@ JSON, which has to be done anyway (in a thread).
 from collections.abc import Callable
 from statistics import median
 
-from desktop_agent.core.context.history import History
-from desktop_agent.core.context.packing import pack, sections
+from desktop_agent.core.context.history import History, pack
+from desktop_agent.core.context.packing import sections
 from desktop_agent.core.context.tokens import request_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock

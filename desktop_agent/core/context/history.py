@@ -1,4 +1,4 @@
-"""The conversation as the model sees it: alternating messages, built from the journal.
+"""The conversation as the model sees it: alternating messages, built from the journal, and the request they make.
 
 Every call has exactly one answer in the next message. Other vendors' thinking and searches are left out.
 """
@@ -17,6 +17,7 @@ from desktop_agent.core.context.history_fold import (
     HistoryFold,
     external_content,
 )
+from desktop_agent.core.context.packing import guidance_text, pinned_text, with_newest_pictures
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.protocol.model import (
@@ -26,11 +27,13 @@ from desktop_agent.core.protocol.model import (
     ImageBlock,
     Message,
     ModelRef,
+    ModelRequest,
     OpaqueBlock,
     Pin,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResult,
     ToolResultBlock,
     ToolUseBlock,
@@ -265,3 +268,41 @@ class History(Struct):
             head.append(TextBlock(text=rendered(compaction.summary)))
             head += [TextBlock(text=guidance_note(file.path, file)) for file in compaction.guidance]
         return built(self.fold, compaction.end, len(self.fold.items), compaction.shortened, head, compaction.made_at)
+
+
+def pack(
+    history: History,
+    *,
+    model: ModelRef,
+    system: str,
+    tools: tuple[ToolDefinition, ...],
+    max_tokens: int,
+    conversation: str = "",
+) -> ModelRequest:
+    """Return the next request, the most stable parts first, so that providers can cache it, and pins last.
+
+    It depends on the journal's fold alone, so that a restart does not change it. The caller adds
+    the bytes of its pictures (`image_digests`), off the event loop.
+    """
+    messages, stable = history.conversation()
+    always = [guidance_text(file) for file in history.fold.guidance if file.scope != "folder"]
+    return ModelRequest(
+        model=model.model,
+        effort=model.effort,
+        system="\n\n".join([system, *always]),
+        messages=with_newest_pictures(messages),
+        tools=tools,
+        max_tokens=max_tokens,
+        stable_messages=stable,
+        pinned=pinned_text(history.pins),
+        conversation=conversation,
+        follows=_last_answer_id(messages, model),
+    )
+
+
+def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
+    """Return the id of the last answer if its model had the same account and address; otherwise empty."""
+    last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
+    if last is None or last.made_by is None or not is_readable_by(last, model):
+        return ""
+    return last.id

@@ -1,6 +1,6 @@
-"""Packing: system prompt, conversation and tools become one request, in an order that providers can cache.
+"""What a request has beside the messages: system prompt, guidance, pins and pictures; and its size by sections.
 
-The most stable parts come first, and pins last. Old pictures are dropped several at a time, to keep the beginning.
+Old pictures are dropped several at a time, so that the beginning stays as it is and providers can cache it.
 Another program's agent gets only the messages that it has not seen, as texts and pictures.
 """
 
@@ -20,7 +20,6 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.base.regex import regex
-from desktop_agent.core.context.history import History, is_readable_by
 from desktop_agent.core.context.history_fold import (
     Compaction,
     ElsewhereNote,
@@ -49,7 +48,6 @@ from desktop_agent.core.protocol.model import (
     Pin,
     SectionKind,
     TextBlock,
-    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
@@ -163,43 +161,6 @@ def guidance_text(file: GuidanceFile) -> str:
 def pinned_text(pins: Iterable[Pin]) -> str:
     texts = [f"- {pin.text.strip()}" for pin in pins]
     return "\n".join(["[The user pinned this. Keep to it:]", *texts]) if texts else ""
-
-
-def pack(
-    history: History,
-    *,
-    model: ModelRef,
-    system: str,
-    tools: tuple[ToolDefinition, ...],
-    max_tokens: int,
-    conversation: str = "",
-) -> ModelRequest:
-    """Return the next request. It depends on the journal's fold alone, so that a restart does not change it.
-
-    The caller adds the bytes of its pictures (`image_digests`), off the event loop.
-    """
-    messages, stable = history.conversation()
-    always = [guidance_text(file) for file in history.fold.guidance if file.scope != "folder"]
-    return ModelRequest(
-        model=model.model,
-        effort=model.effort,
-        system="\n\n".join([system, *always]),
-        messages=with_newest_pictures(messages),
-        tools=tools,
-        max_tokens=max_tokens,
-        stable_messages=stable,
-        pinned=pinned_text(history.pins),
-        conversation=conversation,
-        follows=_last_answer_id(messages, model),
-    )
-
-
-def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
-    """Return the id of the last answer if its model had the same account and address; otherwise empty."""
-    last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
-    if last is None or last.made_by is None or not is_readable_by(last, model):
-        return ""
-    return last.id
 
 
 def sections(

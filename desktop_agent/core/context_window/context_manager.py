@@ -13,9 +13,9 @@ from msgspec import Struct
 from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
 from desktop_agent.core.base.ids import new_id
-from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history import History, pack
 from desktop_agent.core.context.history_fold import Compaction, loaded_tools
-from desktop_agent.core.context.packing import pack, pinned_text, sections
+from desktop_agent.core.context.packing import pinned_text, sections
 from desktop_agent.core.context.summaries import extracted, parsed, summary_text
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens, text_tokens
 from desktop_agent.core.context_window.compaction import (

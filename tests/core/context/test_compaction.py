@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.history import History, shortened
-from desktop_agent.core.context.packing import pack
+from desktop_agent.core.context.history import History, pack, shortened
 from desktop_agent.core.context.summaries import extracted, from_headings, parsed, rendered, summary_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.history import UNANSWERED, History
+from desktop_agent.core.context.history import UNANSWERED, History, pack
 from desktop_agent.core.context.history_fold import STOPPED
 from desktop_agent.core.context.packing import (
     DROPPED,
@@ -15,7 +15,6 @@ from desktop_agent.core.context.packing import (
     MOST_BYTES,
     MOST_PICTURES,
     load_pictures,
-    pack,
 )
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
