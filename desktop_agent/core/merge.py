@@ -184,17 +184,6 @@ def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
     return PLACE_TAKEN
 
 
-def is_version_of(state: FileState | None, base: FileState | None) -> bool:
-    """Whether a text still has at least half of the lines of `base`, so that it counts as the same file, edited."""
-    if state is None or base is None or state.kind != base.kind or state.kind != "file":
-        return False
-    old, new = as_utf8(base.content), as_utf8(state.content)
-    if old is None or new is None:
-        return False
-    gone = sum(edit.old_end - edit.old_start for edit in find_edits(old, new))
-    return 2 * gone <= old.count(b"\n") + 1
-
-
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
     """Restore these hunks of the new side from the old side. Keys that name no lines change nothing."""
     lines: list[str] = []

@@ -84,12 +84,21 @@ class UndoEffect(Struct, frozen=True):
     after: dict[ChangeId, Undone]
     kept: frozenset[str] = frozenset()
     """Folders that should have been removed, but still contain files."""
+    is_choice: bool = False
+    """Whether the user chose between versions in a clash."""
     is_recorded: bool = True
     """Whether the journal contains the writes of the undo or redo. Old journals do not."""
 
 
 def undone_of(record: ChangeRecord) -> Undone:
     return None if record.is_undone else record.undone_hunks
+
+
+def _is_choice(event: ev.ChangesUndone | ev.ChangesRedone) -> bool:
+    """Whether the user settled a clash. Only then are a path and all that was undone there selected, but no hunks."""
+    chosen = event.selection
+    made = [(outcome.path, outcome.change_ids, outcome.state) for outcome in event.outcomes]
+    return made == [(chosen.path, chosen.change_ids, "merged")] and not chosen.hunks
 
 
 def step_of(
@@ -275,7 +284,9 @@ class ChangeState(Fold):
         written = len(self.changes) - start
         is_recorded = written > 0 or {one.state for one in event.outcomes if one.is_done} == {"unchanged"}
         kept = frozenset(one.path for one in event.outcomes if one.state == "unchanged" and one.reason)
-        self.turned.append(UndoEffect(start, written, before, after, kept, is_recorded))
+        is_choice = _is_choice(event)
+        effect = UndoEffect(start, written, before, after, kept, is_choice=is_choice, is_recorded=is_recorded)
+        self.turned.append(effect)
         if not isinstance(event, ev.ChangesUndone):
             self.steps = [step for step in self.steps if step.stands(self.changes)]
         else:

@@ -13,7 +13,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
-from desktop_agent.core.merge import CHANGED_SINCE, ClashError, is_version_of, merge_states, without_hunks
+from desktop_agent.core.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undone_of
@@ -70,6 +70,8 @@ class _Write(Struct):
     is_written: bool = False
     was_as_wanted: bool = False
     """Whether nothing had to be written, because the file was already as wanted."""
+    is_choice: bool = False
+    """Whether the user chose this version in a clash."""
     was_gone: bool = False
     """Whether others had removed the file, so that its old path was already free."""
 
@@ -360,7 +362,6 @@ class Composition:
         status: Status,
         write: _Write,
     ) -> Version:
-        made = now
         if write.is_written and write.before != now and (write.before is not None or write.was_gone):
             elements.append(Foreign(now, write.before))
             lineage.earlier.clear()
@@ -375,17 +376,11 @@ class Composition:
         if write.was_as_wanted and after != now:  # others had already made this change
             elements.append(Foreign(now, after))
             lineage.earlier.clear()
-        if _is_cut_off(lineage, status, after) and not self._is_given_up(made, write):
+        if not write.is_choice and _is_cut_off(lineage, status, after):
             return composed
         if not is_known or composed != after:
             elements.append(Anchor(after, status, write.was))
         return after
-
-    def _is_given_up(self, made: Version, write: _Write) -> bool:
-        """Whether the user gave up another file that was where the records have the file `made`."""
-        if write.before is None or made is None or write.before == made or write.after is not None:
-            return False
-        return not is_version_of(self.state(write.before.image), self.state(made.image))
 
     # -- which file is which --
 
@@ -466,7 +461,7 @@ class Composition:
         for move in moves:
             is_told = turned.is_recorded and move.old not in turned.kept
             self._note_write(move, written, shared, is_told=is_told)
-            if move.old != move.new and move.old in missing:
+            if move.old in missing and (turned.is_choice or move.old != move.new):
                 move.note.was_gone = True
         self._seen |= {path: change.after for path, change in written.items()}
         self._loose |= turned.kept
@@ -486,7 +481,8 @@ class Composition:
         moves: list[_Move] = []
         for key, lineage in touched.items():
             ids = [one for one in _ids_of(lineage) if one in after]
-            note = _Write({one: after[one] for one in ids}, {one: before[one] for one in ids})
+            was = {one: before[one] for one in ids}
+            note = _Write({one: after[one] for one in ids}, was, is_choice=turned.is_choice)
             lineage.notes.append(note)
             new = "" if self._is_gone(lineage) else _place_of(lineage)
             moves.append(_Move(lineage, note, places.get(key, ""), new))

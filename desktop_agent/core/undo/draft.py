@@ -15,8 +15,10 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_names import all_folders_above, folders_above
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import NOT_EMPTY, RENAMED_TOGETHER, Ledger
+from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
-from desktop_agent.core.merge import CHANGED_SINCE, PLACE_TAKEN, ClashError, is_version_of, merge_states
+from desktop_agent.core.diff.text import as_utf8
+from desktop_agent.core.merge import CHANGED_SINCE, PLACE_TAKEN, ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.transcript import ChangeRecord, Undone
@@ -266,7 +268,7 @@ class _Draft:
             return self._state(self._known.by_records(lineage, self._target))
         if yours == before or (coming is not None and yours == self._state(coming.wanted)):
             return self._state(wanted)
-        if not is_version_of(yours, before):
+        if not _is_version_of(yours, before):
             raise ClashError(CHANGED_SINCE)
         return merge_states(before, yours, self._state(wanted))
 
@@ -610,6 +612,17 @@ def _needs(case: _Case, other: _Case) -> bool:
 
 def _is_folder(case: _Case) -> bool:
     return all(one is None or one.image.kind == "folder" for one in (case.base, case.wanted))
+
+
+def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
+    """Whether a text still has at least half of the lines of `base`, so that it counts as the same file, edited."""
+    if state is None or base is None or state.kind != base.kind or state.kind != "file":
+        return False
+    old, new = as_utf8(base.content), as_utf8(state.content)
+    if old is None or new is None:
+        return False
+    gone = sum(edit.old_end - edit.old_start for edit in find_edits(old, new))
+    return 2 * gone <= old.count(b"\n") + 1
 
 
 def _with_extras(

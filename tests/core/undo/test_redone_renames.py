@@ -1,8 +1,9 @@
 """Parts of a renamed and edited file are undone and redone while the renaming itself is undone."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -270,31 +271,60 @@ async def test_a_redo_brings_back_what_the_user_gave_up_in_a_clash_at_the_new_na
         assert review.files() == {"b.txt": "mine\n"}
 
 
-async def test_a_redo_brings_back_what_the_user_gave_up_for_no_file_at_the_new_name(ground: Ground) -> None:
-    async with ground.after([Call("create_file", {"path": "a.txt", "content": BOTH}), RENAME]) as s:
+Does = Callable[[Path], object]
+OVER = Call("run_terminal_cmd", {"command": "mv -f a.txt b.txt"})
+CREATE = Call("create_file", {"path": "c.txt", "content": BOTH})
+GIVEN_UP: dict[str, tuple[list[Call], Does]] = {
+    "of an edit, no file": ([replacing("a.txt", 5, FIVE)], lambda root: (root / "a.txt").unlink()),
+    "of permissions, no file": (
+        [Call("run_terminal_cmd", {"command": "chmod 755 a.txt"})],
+        lambda root: (root / "a.txt").unlink(),
+    ),
+    "of an edit, lines": (
+        [replacing("a.txt", 5, FIVE)],
+        lambda root: (root / "a.txt").write_text(text_with(line_5="mine\n")),
+    ),
+    "of a removal, a file": (
+        [Call("delete_file", {"path": "a.txt"})],
+        lambda root: (root / "a.txt").write_text("mine\n"),
+    ),
+    "of a renaming over a file, that file": ([OVER], lambda root: (root / "a.txt").write_text("mine\n")),
+    "of a new file that was renamed, a file for no file": (
+        [CREATE, Call("rename_file", {"source_path": "c.txt", "dest_path": "d.txt"})],
+        lambda root: (root / "d.txt").write_text("mine\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("calls", "does"), GIVEN_UP.values(), ids=GIVEN_UP)
+async def test_a_redo_brings_back_what_the_user_gave_up_in_a_clash(
+    ground: Ground, calls: list[Call], does: Does
+) -> None:
+    ground.write("a.txt", text_with())
+    ground.write("b.txt", text_with(line_50="other\n"))
+    async with ground.after(calls) as s:
 
         def told() -> object:
+            files = {path.name: (path.read_text(), path.stat().st_mode) for path in ground.workspace.iterdir()}
             records = s.session.transcript.changes.values()
-            names = [path.name for path in ground.workspace.iterdir()]
-            return names, {r.change.id: undone_of(r) for r in records if r.change.is_by_agent}
+            return files, {r.change.id: undone_of(r) for r in records if r.change.is_by_agent}
 
-        ground.write("b.txt", "mine\n")
+        does(ground.workspace)
         (outcome,) = (one for one in (await s.undo()).outcomes if one.clash is not None)
-        assert outcome.clash is not None
-        assert outcome.clash.wanted is None
-        before = told()
+        clash, before = outcome.clash, told()
+        assert clash is not None
         settled = ops.WriteFile(
-            path="b.txt",
-            expected=outcome.clash.yours and outcome.clash.yours.digest,
-            content=None,
+            path=outcome.path,
+            expected=clash.yours and clash.yours.digest,
+            content=ground.blob(clash.wanted) if clash.wanted is not None else None,
+            like=clash.wanted,
             reverts=tuple(Reverted(change_id=one) for one in outcome.change_ids),
             purpose="undo",
         )
         await s.carry_out(settled, ev.ChangesUndone)
-        assert list(ground.workspace.iterdir()) == []
+        assert told() != before
         _done(await s.redo_step())
         assert told() == before
-        assert ground.read("b.txt") == "mine\n"
 
 
 async def test_after_a_clash_at_the_new_name_the_renaming_can_still_be_undone_and_both_redone(
