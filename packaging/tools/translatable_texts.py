@@ -298,7 +298,6 @@ _MODULES = (
         "core/mcp/trust.py",
         "core/mcp/sdk/http_transport.py",
         "core/mcp/sdk/oauth.py",
-        "core/mcp/sdk/process_transport.py",
         "core/mcp/sdk/sdk_client.py",
         "core/mcp/sdk/sdk_results.py",
         "core/agents/new_agents.py",
