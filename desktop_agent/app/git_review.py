@@ -32,7 +32,8 @@ _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _COMMIT: Final = regex("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
-_DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
+_RAW: Final = ("diff", "--no-color", "-z", "--relative", "--raw")
+_DIFF: Final = (*_RAW, "-M", "--numstat")
 _KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "renamed"}
 
 
@@ -61,7 +62,7 @@ class GitReview:
         if repository is None:
             raise _error(NoStatus(reason="not_a_repository"))
         base = await self._base(repository, branch)
-        differing = _required(await read_git(repository, *_DIFF, base, "--", "."))
+        differing = await _differing(repository, root, base)
         new = _required(await read_git(repository, "ls-files", "-z", "--others", "--exclude-standard", "--", "."))
         return await asyncio.to_thread(_changes, root, differing, new)
 
@@ -97,6 +98,28 @@ class GitReview:
         if isinstance(parted, NoStatus):
             raise AgentError(f"{branch} has no common history with what is checked out.")
         return os.fsdecode(parted).strip()
+
+
+async def _differing(repository: Repository, root: Path, base: str) -> bytes:
+    """Return what git prints for `_DIFF`, without counts for pipes and unreadable files, for which it would give up."""
+    answer = await read_git(repository, *_DIFF, base, "--", ".")
+    if not isinstance(answer, NoStatus) or answer.reason != "failed":
+        return _required(answer)
+    entries, _ = _parse(_required(await read_git(repository, *_RAW, "--no-renames", base, "--", ".")))
+    unread = await asyncio.to_thread(lambda: [entry.path for entry in entries if _is_unreadable(root / entry.path)])
+    if not unread:
+        return _required(answer)
+    others = await read_git(repository, *_DIFF, base, "--", ".", *(f":(exclude,literal){path}" for path in unread))
+    listed = await read_git(repository, *_RAW, "--no-renames", base, "--", *(f":(literal){path}" for path in unread))
+    return _required(listed) + _required(others)
+
+
+def _is_unreadable(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISLNK(mode) or stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and os.access(path, os.R_OK)))
 
 
 class _Raw(NamedTuple):
@@ -182,8 +205,9 @@ def _new_file(root: Path, path: str) -> FileChange | None:
     after = _image_on_disk(root, path)
     if after is None:
         return None
-    content = b"" if after.size > _MAX_READ_BYTES or after.kind != "file" else _content_on_disk(root, path)
-    has_no_lines = after.size > _MAX_READ_BYTES or is_binary(content)
+    is_unread = after.digest.startswith(GIT_ID)
+    content = b"" if is_unread or after.kind != "file" else _content_on_disk(root, path)
+    has_no_lines = is_unread or is_binary(content)
     lines = 0 if has_no_lines else line_count(content)
     return replace(_found(path, "created", None, after), added=lines, is_binary=has_no_lines)
 
@@ -195,12 +219,12 @@ def _image_in_git(entry: _Raw) -> FileImage:
 
 
 def _image_on_disk(root: Path, path: str) -> FileImage | None:
-    """Return the image of the file. If the file is too large to read, the image only identifies its current state."""
+    """Return the image of the file. If it is too large, or cannot be read, the image only identifies its state."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None  # a folder above is a symlink now: the file has another path
     try:
         status = (root / path).lstat()
-        if stat.S_ISREG(status.st_mode) and status.st_size > _MAX_READ_BYTES:
+        if _is_unreadable(root / path) or (stat.S_ISREG(status.st_mode) and status.st_size > _MAX_READ_BYTES):
             name = f"{GIT_ID}{status.st_size}:{status.st_mtime_ns}"
             return FileImage(digest=name, size=status.st_size, mode=stat.S_IMODE(status.st_mode))
         state = read_state(root / path)
@@ -223,9 +247,16 @@ def _content_on_disk(root: Path, path: str) -> bytes:
 
 def _contents(root: Path, change: FileChange) -> tuple[bytes | None, bytes | None]:
     before = _content_in_git(root, change) if change.before is not None else None
-    if change.after is not None and change.after.digest.startswith(GIT_ID):
-        raise AgentError("The file is too large to be compared.")
+    _require_read(change.after)
     return before, _content_on_disk(root, change.path) if change.after is not None else None
+
+
+def _require_read(image: FileImage | None) -> None:
+    if image is not None and image.digest.startswith(GIT_ID):
+        is_large = image.size > _MAX_READ_BYTES
+        raise AgentError(
+            "The file is too large to be compared." if is_large else "This is not a file that can be read."
+        )
 
 
 def _content_in_git(root: Path, change: FileChange) -> bytes:
@@ -256,8 +287,7 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
 
 def _committed(root: Path, change: FileChange) -> CommittedFile:
     before, after = change.before, change.after
-    if after is not None and after.digest.startswith(GIT_ID):
-        raise AgentError("The file is too large to be compared.")
+    _require_read(after)
     return CommittedFile(
         path=change.path,
         content=_content_in_git(root, change) if before is not None else None,

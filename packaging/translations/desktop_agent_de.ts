@@ -6386,6 +6386,10 @@
         <translation>Das git-Repository dieses Ordners wurde durch ein anderes ersetzt. Öffnen Sie den Ordner erneut, um es zu verwenden.</translation>
     </message>
     <message>
+        <source>This is not a file that can be read.</source>
+        <translation>Das ist keine Datei, die gelesen werden kann.</translation>
+    </message>
+    <message>
         <source>This is or was a device. An undo does not create or remove devices.</source>
         <translation>Hier ist oder war ein Gerät. Ein Rückgängigmachen erstellt und entfernt keine Geräte.</translation>
     </message>

@@ -6368,6 +6368,10 @@
         <translation>此文件夹的 git 存储库已被另一个取代。请重新打开文件夹以使用它。</translation>
     </message>
     <message>
+        <source>This is not a file that can be read.</source>
+        <translation>这不是可读取的文件。</translation>
+    </message>
+    <message>
         <source>This is or was a device. An undo does not create or remove devices.</source>
         <translation>那里现在或曾经是一个设备，撤销既不创建也不移除它。</translation>
     </message>

@@ -172,6 +172,32 @@ async def test_a_mode_and_a_link_are_told_like_any_other_file(repo: Path, git: G
     }
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+async def test_a_file_that_cannot_be_read_hides_no_other(repo: Path, git: Git) -> None:
+    edit(repo)
+    expected = await changes(repo)
+    for name in ("*.txt", ":(top) a", "b"):
+        (repo / name).write_text("was a file\n")
+    git("--literal-pathspecs", "add", "*.txt", ":(top) a", "b")
+    git("commit", "-qm", "second")
+    for name in ("*.txt", ":(top) a"):
+        (repo / name).unlink()
+        os.mkfifo(repo / name)
+    (repo / "b").unlink()
+    (repo / "b").write_text("unreadable, unless for root\n")
+    (repo / "b").chmod(0)
+    found = await changes(repo)
+    pipes = {path: found.pop(path) for path in ("*.txt", ":(top) a")}
+    assert found.pop("b").kind == "modified"
+    assert found == expected
+    for pipe in pipes.values():
+        assert (pipe.kind, pipe.added, pipe.removed) == ("modified", 0, 0)
+        with pytest.raises(AgentError, match="not a file that can be read"):
+            await GitReview(Comparer()).versions(str(repo), pipe)
+        with pytest.raises(AgentError, match="not a file that can be read"):
+            await GitReview(Comparer()).committed(str(repo), pipe)
+
+
 async def test_a_big_file_is_compared_in_a_process_of_its_own(repo: Path, git: Git) -> None:
     lines = [f"{number}\n" for number in range(15_000)]
     (repo / "big.txt").write_text("".join(lines))
