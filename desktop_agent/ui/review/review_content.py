@@ -209,6 +209,7 @@ class ReviewContent(QWidget):
             self._listing.show_reviewed()
             self._counts.request(to_compare)
             self._show_comments()
+            self._decisions.take_up_undo()
 
     def _on_listed(self) -> None:
         self._bar.set_state(self._state())

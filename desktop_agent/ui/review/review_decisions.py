@@ -400,6 +400,7 @@ class ReviewDecisions(QObject):
         self._git = git
         self._spawn = spawn
         self._parent = parent
+        self._wanted: tuple[object, set[str], str] | None = None
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         self._spawn(self._mark_files(self.submit, tuple(files), state))
@@ -473,8 +474,20 @@ class ReviewDecisions(QObject):
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
         """Undo git's differences in files, or the hunks `keys` of one. Ask first if some are not the agent's."""
-        if self._git is not None and not self._reviewed.is_git_outdated:
+        reviewed = self._reviewed
+        if self._git is not None and not reviewed.is_git_outdated:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
+        elif reviewed.has_undo_ended and not keys:  # the hunks of the new list may have other keys
+            self._wanted = (reviewed.transcript, reviewed.baseline), {file.path for file in files}, reason
+
+    def take_up_undo(self) -> None:
+        """Carry out the undo that was wanted while git was being listed again, if it is listed now."""
+        reviewed = self._reviewed
+        if self._wanted is None or reviewed.is_git_outdated:
+            return
+        (shown, paths, reason), self._wanted = self._wanted, None
+        if shown == (reviewed.transcript, reviewed.baseline):
+            self.undo_git([file for file in reviewed.files if file.path in paths], reason=reason)
 
     async def _undo_git(
         self, git: GitSource, files: Sequence[ChangedFile], keys: Sequence[HunkKey], reason: str

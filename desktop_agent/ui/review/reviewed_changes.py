@@ -316,9 +316,11 @@ class Reviewed:
         """Whether git's files are listed as they were before an undo, which another one would find changed."""
         if self._asked is None or self._asked[0] is not self._git.files:
             return False
-        _, undos, changes = self._asked
-        changed = self.transcript.changed
-        return len(changed.undos) == undos or len(changed.changes) != changes
+        return not self.has_undo_ended or len(self.transcript.changed.changes) != self._asked[2]
+
+    @property
+    def has_undo_ended(self) -> bool:
+        return self._asked is None or len(self.transcript.changed.undos) != self._asked[1]
 
     # -- what an undo or redo means --
 

@@ -97,6 +97,8 @@ class Git:
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         self.branches_asked.append(branch)
+        if self.is_slow:
+            await Hold()
         change = change_of("git:a.py", "a.py", self.contents["one"], self.contents["two"], author="person")
         return () if self.contents["one"] == self.contents["two"] else (change,)
 

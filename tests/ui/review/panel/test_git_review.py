@@ -107,6 +107,37 @@ def test_a_second_undo_against_git_is_ignored_until_git_is_listed_after_the_firs
     assert len(asked_undos(asked)) == 2
 
 
+@pytest.mark.parametrize("is_changed", [False, True], ids=["", "and is nothing any more"])
+def test_an_undo_against_git_that_is_wanted_while_git_is_listed_again_is_of_the_new_list(
+    qtbot: QtBot,
+    made_by_agent: ReviewPanel,
+    session: Session,
+    tasks: Tasks,
+    git: Git,
+    asked: Asked,
+    *,
+    is_changed: bool,
+) -> None:
+    button(made_by_agent, "undoTurnButton").click()
+    git.is_slow = True
+    session.transcript.apply(ev.ChangesUndone(selection=ChangeSelection(), change_ids=(), outcomes=(), changes=()))
+    session.change(2, "call-2", "a.py", "2\n", "1\n")
+    made_by_agent.refresh()
+    button(made_by_agent, "undoTurnButton").click()
+    button(made_by_agent, "undoTurnButton").click()
+    assert len(asked_undos(asked)) == 1
+    if is_changed:
+        git.contents["two"] = git.contents["one"]
+    git.is_slow = False
+    while tasks.waiting:
+        tasks.let_go()
+    if is_changed:
+        qtbot.waitUntil(lambda: files(made_by_agent) == [])
+        assert len(asked_undos(asked)) == 1
+    else:
+        qtbot.waitUntil(lambda: len(asked_undos(asked)) == 2)
+
+
 def test_of_identical_changes_the_kept_one_stays_kept_when_another_is_undone(
     qtbot: QtBot, uncommitted: ReviewPanel, session: Session, git: Git, asked: Asked
 ) -> None:
