@@ -126,16 +126,21 @@ class _Draft:
         self._find_cases()
         self._out = {case.base.path: case for case in self._cases if case.base is not None}
         # Files that keep their paths come first. A file that wants the same path is then refused.
+        taken: list[tuple[_Case, _Case]] = []
         for case in sorted(self._cases, key=lambda one: one.base is None or one.is_move):
             if case.wanted is not None and not case.reason:
                 there = self._into.setdefault(case.wanted.path, case)
                 if there is not case:
-                    case.refuse(PLACE_TAKEN, self._taken(case))
+                    case.refuse(PLACE_TAKEN)
+                    taken.append((case, there))
         self._find_exact()
         for case in self._cases:
             if not case.reason:
                 self._resolve(case)
         self._refuse_together()
+        for case, there in taken:
+            if there.reason:  # else the other file will be there, and is none of the versions to choose from
+                case.clash = self._taken(case)
         return self._written()
 
     # -- what is to become of each file --
@@ -525,15 +530,17 @@ class _Draft:
         )
 
     def _refused(self, case: _Case, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
-        reverts = tuple(self._reverted(one) for one in ids)
-        is_partial = self._direction == "redo" or any(item.hunks for item in reverts)
+        clash = case.clash if path == case.here else None
+        # The choice of a version is about all changes of the file, also those that are told of at another path.
+        reverts = tuple(self._reverted(one) for one in (case.ids if clash is not None else ids))
+        is_partial = self._direction == "redo" or len(reverts) > len(ids) or any(item.hunks for item in reverts)
         return FileOutcome(
             path=path,
             state=case.outcome_state,
             change_ids=tuple(ids),
             reason=RENAMED_TOGETHER.format(case.barred) if case.barred not in ("", path) else case.reason,
             hunks=self._hunks,
-            clash=case.clash if path == case.here else None,
+            clash=clash,
             reverts=reverts if is_partial else (),
         )
 

@@ -388,3 +388,42 @@ async def test_an_edit_of_what_an_undone_renaming_had_replaced_is_undone_there(g
     assert [(outcome.path, outcome.state) for outcome in outcomes] == [("b.txt", "restored")]
     assert ground.read("b.txt") == there
     assert ground.read("a.txt") == text_with(line_5=FIVE), "the same line, but the user's own"
+
+
+async def test_a_renamed_and_deleted_file_that_is_put_over_the_users_in_a_clash_goes_again_with_a_redo(
+    ground: Ground,
+) -> None:
+    ground.write("a.txt", text_with())
+    async with ground.after([RENAME, Call("run_terminal_cmd", {"command": "rm b.txt"})]) as s:
+        ground.write("a.txt", "mine\n")
+        clash = next(one for one in (await s.undo()).outcomes if one.clash is not None)
+        assert clash.clash is not None
+        assert clash.clash.yours is not None
+        settled = ops.WriteFile(
+            path=clash.path,
+            expected=clash.clash.yours.digest,
+            content=ground.blob(clash.clash.wanted),
+            like=clash.clash.wanted,
+            purpose="undo",
+            reverts=clash.reverts,
+        )
+        await s.carry_out(settled, ev.ChangesUndone)
+        assert ground.read("a.txt") == text_with()
+        assert all(undone_of(r) is None for r in s.session.transcript.changes.values() if r.change.is_by_agent)
+        await s.redo_step()
+        assert ground.read("a.txt") == "mine\n"
+        assert not (ground.workspace / "b.txt").exists()
+
+
+async def test_no_choice_is_offered_against_what_the_same_undo_puts_in_the_place(ground: Ground) -> None:
+    ground.write("a.txt", text_with())
+    move = Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})
+    script = [[move], [Say("Done.")], [Call("run_terminal_cmd", {"command": "rm a.txt"})], [Say("Done.")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", "mine\n")
+        await s.prompt()
+        outcomes = (await s.undo(ChangeSelection())).outcomes
+    (refused,) = [outcome for outcome in outcomes if not outcome.is_done]
+    assert (refused.path, refused.clash) == ("a.txt", None)
+    assert ground.read("a.txt") == text_with()
