@@ -490,7 +490,7 @@ class Histories(RuleBasedStateMachine):
             if before[path].mode != after[path].mode and before[path].kind == after[path].kind == "file":
                 assert is_settled or any(
                     path in self.places(party, change) | self.origins(party, change) and modes_differ(change)
-                    for change in meant
+                    for change in (*meant, *again)
                 )
 
     def places(self, party: Party, change: FileChange) -> set[str]:
