@@ -338,7 +338,7 @@ class ConversationWriter(Struct):
             case ThinkingBlock(thinking=thinking):
                 return ThinkingBlock(thinking=thinking, signature="")  # signed for another conversation
             case OpaqueBlock(call=call):
-                return OpaqueBlock(payload={}, call=call)  # shown, and sent to nobody
+                return OpaqueBlock(payload={}, call=call)  # shown to the user, never sent to a model
             case TextBlock(text=text, citations=citations):
                 return TextBlock(text=text, citations=tuple(replace(each, seal="") for each in citations))
             case _:

@@ -262,7 +262,7 @@ class EditTool(Tool[A]):
 
 @cache
 def _schema_of(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the schema that the model is told. Shared, so do not modify it."""
+    """Return the JSON schema of the arguments, as the request sends it. Callers share it and must not modify it."""
     return _written_schemas().get(schema_key(arguments_type)) or plain_schema(arguments_type)
 
 

@@ -139,7 +139,7 @@ class _Draft:
                 self._resolve(case)
         self._refuse_together()
         for case, there in taken:
-            if there.reason:  # else the other file will be there, and is none of the versions to choose from
+            if there.reason:  # otherwise the undo puts the other file there, and the user has no version to choose
                 case.clash = self._taken(case)
         return self._written()
 
@@ -531,7 +531,7 @@ class _Draft:
 
     def _refused(self, case: _Case, path: str, ids: Sequence[ChangeId]) -> FileOutcome:
         clash = case.clash if path == case.here else None
-        # The choice of a version is about all changes of the file, also those that are told of at another path.
+        # The user chooses a version of the whole file, so this includes its changes that other paths report.
         reverts = tuple(self._reverted(one) for one in (case.ids if clash is not None else ids))
         is_partial = self._direction == "redo" or len(reverts) > len(ids) or any(item.hunks for item in reverts)
         return FileOutcome(

@@ -184,7 +184,7 @@ class LineProcess:
             self._child.ask_to_end()
 
     def _stop_reading(self) -> None:
-        """Drop what else the program prints. Its end waits for its output, and nobody would let that flow any more."""
+        """Read and drop the rest of the output: a program blocks on a full pipe, and would never end."""
         self._is_read = False
         self._let_flow()
 

@@ -1,4 +1,4 @@
-"""A program that prints faster than it is read waits for its reader, and ends although nobody reads it any more."""
+"""A program that prints faster than we read is slowed down, and still ends after its reader has left."""
 
 import asyncio
 import sys
